@@ -132,6 +132,7 @@ def test_deploy_on_the_server(shared: Cluster) -> None:
     assert done.returncode == 1
     assert f"{work} is writable by" in done.stderr
     shared.root("slurmhooks", "deploy", "/root/policy.tar", "--sysconfdir", f"{SERVER}/site", check=True)
+    shared.root("ln", "-s", f"{CLIENT}/site/slurmhooks.set", "/etc/slurm/slurmhooks.set", check=True)
     shared.wait(lambda: versions(shared) == {"version 2"}, what="bundle in force")
     shared.root("slurmhooks", "rollback", "--sysconfdir", f"{SERVER}/site", check=True)
     shared.wait(lambda: versions(shared) == {"version 1"}, what="former bundle in force")

@@ -122,7 +122,7 @@ def this(sysconfdir: Path) -> Machine:
 
 def _sources(store: "Store") -> str | None:
     """Return how the files beside slurm.conf differ from what is in force; None: they do not, or there are none."""
-    from slurmhooks.cli.bundles import archive, contents
+    from slurmhooks.cli.bundles import contents
     from slurmhooks.files import misplaced
     from slurmhooks.site import sources as site
 
@@ -133,7 +133,11 @@ def _sources(store: "Store") -> str | None:
     if deployed is None:
         return f"{toml}: live: not protected: each edit is in force once it is saved; 'slurmhooks deploy' ends that"
     try:
-        same = archive.identity(archive.pack(contents.collect(store.sysconfdir)[0])) == deployed
+        sources, _ = contents.collect(store.sysconfdir)
+        present = contents.of_folder(store.place(deployed))
+        if contents.PLUGSTACK not in present:  # an archive may have been made of a folder without one
+            sources.pop(contents.PLUGSTACK, None)
+        same = not contents.changes(present, sources)
     except (Findings, OSError):
         same = False
     if same:

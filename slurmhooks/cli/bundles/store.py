@@ -37,7 +37,9 @@ class Store:
         self.home = Path(home.of(str(sysconfdir)))
         self.pointer = self.home / home.SET
         self.folder = self.home / "slurmhooks.d"
-        self._sets = self.home / home.SETS
+        # Where a link of the machine leads to that of a shared folder, the sets are there.
+        real = os.path.realpath(self.pointer)
+        self._sets = Path(real).parent if home.is_in_set(real) else self.home / home.SETS
         self._history = self.home / home.HISTORY
         self._unfinished = self.home / contents.UNFINISHED
 
@@ -46,7 +48,7 @@ class Store:
         """Lock the store, waiting for other processes; remove what killed processes have left behind.
 
         Raises:
-            Finding: the folder of slurm.conf cannot be written.
+            Finding: the folder of slurm.conf cannot be written, or its sets are in another folder.
         """
         with self._explained(), self._locked():
             yield
@@ -70,6 +72,11 @@ class Store:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
+        if self._sets != self.home.resolve() / home.SETS and self._sets != self.home / home.SETS:
+            raise Finding(
+                f"{self.pointer}: leads to what was deployed in another folder: run this with --sysconfdir for the one"
+                f" that has {self._sets}"
+            )
         for folder in (self.folder, self._sets):
             if not folder.is_dir():
                 folder.mkdir(mode=0o755)
@@ -87,11 +94,8 @@ class Store:
     @property
     def deployed(self) -> str | None:
         """The id of the set in force; None if there is none."""
-        try:
-            folder, _, name = os.readlink(self.pointer).rpartition("/")
-        except OSError:
-            return None
-        return name if folder == home.SETS and self.place(name).is_dir() else None
+        real = Path(os.path.realpath(self.pointer))
+        return real.name if real.parent == self._sets and self.pointer.is_symlink() and real.is_dir() else None
 
     def place(self, bundle: str) -> Path:
         """Return the folder of a set."""

@@ -121,6 +121,31 @@ def test_files_that_were_never_deployed(site: "Site", run: "Call") -> None:
     assert deployed["bundle"] == report["expected"]
 
 
+def test_sources_and_history(site: "Site", run: "Call", bundles: list[str]) -> None:
+    """The history is shown, and whether the sources differ from what is in force."""
+    report, code = status(site, run)
+    assert [event["bundle"] for event in report["history"]][-3:] == bundles
+    assert {event["verb"] for event in report["history"]} == {"present", "deploy"}
+    assert all(event["by"] and event["at"] for event in report["history"])
+    assert (report["sources"], code) == (None, 0)
+    site.file("# edited\n")
+    result = run("status", "--sysconfdir", site.etc)
+    assert result.exit_code == 0
+    assert (
+        f"{site.etc}: the sources differ from what is in force: 'slurmhooks deploy --dry-run' shows how"
+        in result.output
+    )
+    assert run("deploy", "--message", "for the night", "--sysconfdir", site.etc).exit_code == 0
+    assert "for the night" in run("status", "--sysconfdir", site.etc).output
+
+
+def test_live_files(site: "Site", run: "Call") -> None:
+    """Before the first deployment, the files are called live."""
+    report, code = status(site, run)
+    assert code == 0
+    assert "slurmhooks.toml: live: not protected" in report["sources"]
+
+
 def test_files_that_were_edited(site: "Site", run: "Call", bundles: list[str]) -> None:
     """Edited files of a bundle are also a finding on the machine itself."""
     (Store(site.etc).place(bundles[2]) / "hooks.d" / "a.py").write_text("# edited\n")
@@ -254,3 +279,18 @@ def test_a_node_that_was_asked_and_is_silent(site: "Site", run: "Call", machine:
     report, code = status(site, run, "--srun")
     assert code == 1
     assert report["findings"] == ["n2: no answer"]
+
+
+def test_a_link_into_a_shared_folder(site: "Site", run: "Call", bundles: list[str], open_folder: Path) -> None:
+    """Where slurmhooks.set leads to that of a shared folder, `status` knows the set, and `deploy` names the folder."""
+    shared = open_folder / "shared"
+    shared.mkdir()
+    (site.etc / "slurmhooks.d").rename(shared / "slurmhooks.d")
+    (site.etc / "slurmhooks.set").rename(shared / "slurmhooks.set")
+    (site.etc / "slurmhooks.set").symlink_to(shared / "slurmhooks.set")
+    report, _ = status(site, run)
+    assert report["expected"] == bundles[2]
+    result = run("deploy", "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    assert "slurmhooks.set: leads to what was deployed in another folder: run this with --sysconfdir" in result.output
+    assert (shared / "slurmhooks.d" / "sets" / bundles[0]).exists()

@@ -15,9 +15,10 @@ def held_for_review(job: WholeJob, record: Record | None, sender_uid: int) -> No
     if sender_uid == 0:
         if record is not None and record.admin_comment == REVIEW and job.sets("priority"):
             job.admin_comment = REVIEWED
-    elif job.bounds.nodes.least > MOST and job.admin_comment != REVIEWED and job.priority != 0:
-        if job.is_update:
+    elif job.bounds.nodes.least > MOST and job.admin_comment != REVIEWED:
+        if not job.is_update:
+            job.priority = 0
+            job.admin_comment = REVIEW
+            log.user(f"a job of more than {MOST} nodes waits until an administrator releases it")
+        elif job.priority != 0:
             raise Reject("an administrator releases this job", code="ESLURM_ACCESS_DENIED")
-        job.priority = 0
-        job.admin_comment = REVIEW
-        log.user(f"a job of more than {MOST} nodes waits until an administrator releases it")

@@ -244,7 +244,7 @@ def test_a_refusal(lent: Site) -> None:
     for command in ("sbatch -H --wrap true", "srun true", "salloc true"):
         done = lent.shell(command)
         assert done.returncode != 0
-        assert done.stdout.splitlines()[0].endswith("not on a Sunday"), done.stdout
+        assert done.stdout.splitlines()[0] == f"{command.split()[0]}: error: not on a Sunday [filter:no]", done.stdout
         assert "Traceback" not in done.stdout
     assert lent.root("squeue -h -a | wc -l") == before
 
@@ -360,7 +360,7 @@ def test_one_rule_at_two_places(lent: Site) -> None:
     text = "partition debug takes at most 60 minutes: lower --time"
     command = "sbatch -H -p debug -t 61 --wrap true"
     done = lent.shell(command)
-    assert (done.returncode, done.stdout.splitlines()[0]) == (1, text)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (1, f"sbatch: error: {text} [limits:refuse]")
     lent.root(
         "cd /etc/slurm; grep -vi '^include' slurm.conf > /opt/own.conf; grep -vi clifilter local.conf >> /opt/own.conf"
     )

@@ -100,10 +100,8 @@ def test_nothing_runs(host: Host, fault: str) -> None:
     refused = run.one("job_submit")
     assert refused.rc == -1
     (error_id,) = ERROR_ID.findall(str(refused["err_msg"]))
-    (reason,) = (line for line in run.lines("ERROR") if f"error {error_id}: " in line)
-    assert "refused: slurmhooks: the hooks could not be loaded" in reason
-    (cause_id,) = set(ERROR_ID.findall(reason)) - {error_id}
-    assert any(cause in line and f"error {cause_id}: " in line for line in run.lines("ERROR"))
+    assert "slurmhooks: the hooks could not be loaded" in str(refused["err_msg"])
+    assert any(cause in line and f"error {error_id}: " in line for line in run.lines("ERROR"))
     assert [result.failed for result in run.of("call")] == [True, True]
     assert [run.one("stage_in").rc, run.one("stage_out").rc] == [-1, -1]
     assert cause in run

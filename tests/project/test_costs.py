@@ -295,6 +295,7 @@ def test_long_texts_cost_no_more_than_their_length(read: Read, unit: str) -> Non
 
 READ_BY: dict[str, str] = {
     "accounting.saved": "from_accounting",
+    "accounting.script_options": "from_accounting",
     "accounting.words": "from_accounting",
     "accounting.submission": "from_accounting",
     "accounting.export": "",

@@ -46,7 +46,12 @@ def names_of(cluster: Cluster) -> list[str]:
     names = [
         spec.name for point in CALLED if point not in absent for spec in POINTS[point].hooks if not spec.is_periodic
     ]
-    return [name for name in names if name != "job_start" or cluster.version >= (25, 5)]
+    # Without records, a handler of hook.job that names no field does not load.
+    return [
+        name
+        for name in names
+        if (name != "job_start" or cluster.version >= (25, 5)) and (name != "job" or cluster.has_sources)
+    ]
 
 
 @pytest.fixture(scope="module")

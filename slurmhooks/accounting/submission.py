@@ -13,6 +13,15 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.accounting import script_options, words
+from slurmhooks.accounting.assumed import (
+    ASSUMABLE,
+    OPTIONS_ASSUMED,
+    SHOWN,
+    VARIABLES_ASSUMED,
+    WORDS_ASSUMED,
+    assumed,
+    taken,
+)
 from slurmhooks.accounting.influences import CONSTANT, DECISIVE, INFLUENCES, INTERACTIVE, MERGED, PER_GPU
 from slurmhooks.accounting.saved import COMPONENT
 from slurmhooks.cli_filter.model import EARLY
@@ -27,7 +36,6 @@ from slurmhooks.testing.options.variables import NAMELESS, VARIABLES
 from slurmhooks.testing.sbatch import SbatchError
 from slurmhooks.testing.sbatch.releases import as_in
 from slurmhooks.testing.tables import tables_of
-from slurmhooks.values import UNLIMITED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,20 +46,6 @@ if TYPE_CHECKING:
 ELSEWHERE = frozenset({"bbf", "begin", "deadline", "export-file", "gid", "nodefile", "uid"})
 """Options whose effect depends on files, clocks or names of the machine where the command ran."""
 LAYOUT_OPTIONS = INFLUENCES["threads_per_core"] - {"hint"}
-VARIABLES_ASSUMED, WORDS_ASSUMED = "variables", "words"
-ASSUMABLE = {
-    "account": ("account", "Account"),
-    "comment": ("comment", "Comment"),
-    "features": ("features", "Constraints"),
-    "name": ("name", "JobName"),
-    "partition": ("partition", "Partition"),
-    "qos": ("qos", "QOS"),
-    "reservation": ("reservation", "Reservation"),
-    "time_limit": ("time_limit", "TimelimitRaw"),
-    "wckey": ("wckey", "WCKey"),
-    "work_dir": ("work_dir", "WorkDir"),
-}
-"""Fields for which users may take what the job got: members, and columns of sacct."""
 OF_COMPONENT = re.compile(r"(#[^\n]*\n)*exit 0\n?")
 """The script that older releases make for a component of a heterogeneous job other than the first."""
 OF_ARRAYS = "SLURM_ARRAY_TASK_COUNT="
@@ -129,8 +123,7 @@ class Computing:
 
         Args:
             release: of Slurm, such as "24.11".
-            assume: VARIABLES_ASSUMED: no options are in variables; WORDS_ASSUMED: a word that begins like an option is
-                one; keys of ASSUMABLE: users requested what jobs got.
+            assume: words of slurmhooks.accounting.assumed.
         """
         self._release = release
         self._assume = assume
@@ -162,10 +155,10 @@ class Computing:
             raws["environment"] = [each.encode("utf-8", "surrogateescape") for each in kept.variables]
             raws["env_size"] = len(kept.variables)
             unknown -= {"environment", "env_size"}
-        for name in self._assume & {*ASSUMABLE}:
+        for name in taken(self._assume):
             member, column = ASSUMABLE[name]
             if member in unknown and column in columns:
-                raws[member] = _assumed(name, columns[column])
+                raws[member] = assumed(name, columns[column])
                 unknown -= {member}
         return Request(raws, unknown, computed.batch, computed.sender_is_root)
 
@@ -177,7 +170,7 @@ class Computing:
         nothing = Request({}, self._members - {"user_id", "group_id"})
         if not line.program or heterogeneous or line.components:
             return nothing
-        options = _Options(line, kept, VARIABLES_ASSUMED in self._assume, self._release)
+        options = _Options(line, kept, self._assume, self._release)
         if options.components or "external" in options.given:  # it has no script
             return nothing
         fields: dict[str, Any] = {}
@@ -231,6 +224,8 @@ class Computing:
         """Return the members that the options decide, except those that need more than options."""
         batch = program == "sbatch"
         known_members = {"user_id", "group_id"}
+        if OPTIONS_ASSUMED in self._assume and not INFLUENCES["bitflags"] & unknown - SHOWN:
+            known_members.add("bitflags")  # whether the defaults of what accounting shows were used matters to no rule
         for member in INFLUENCES if batch else INTERACTIVE:
             decisive = DECISIVE.get(member, ()) if batch else ()
             if member == "num_tasks" and (of_line | possible).intersection(PER_GPU):
@@ -310,7 +305,7 @@ class _Options:
 
     line: words.Line
     kept: Kept
-    no_variables: bool
+    assume: frozenset[str]
     release: str
     given: dict[str, str | None] = field(default_factory=dict)
     of_line: set[str] = field(default_factory=set)
@@ -329,6 +324,8 @@ class _Options:
         if program == "sbatch":
             unknown |= self._of_script()
         unknown |= self._of_variables()
+        if OPTIONS_ASSUMED in self.assume:
+            unknown &= SHOWN | line.possible
         all_given = [*self._script, *self._variables, *line.given]
         unknown |= {each.name for each in all_given} & ELSEWHERE
         self.of_root = any(each.name == "uid" for each in all_given)
@@ -354,7 +351,7 @@ class _Options:
             return everything - self.overriding
         notes: list[str] = []
         try:
-            variables = {} if self.no_variables else self._sure_variables(())
+            variables = {} if VARIABLES_ASSUMED in self.assume else self._sure_variables(())
             parts, unsure = script_options.options(self.kept.script, self.line, variables, self.release, notes)
         except SbatchError:
             return everything - self.overriding
@@ -377,7 +374,7 @@ class _Options:
         program, kept = self.line.program, self._sure_variables(self._script)
         if kept is None:
             names = {NAMELESS.get(name, name) for _, name in VARIABLES[program]}
-            return set() if self.no_variables else names - self.overriding
+            return set() if VARIABLES_ASSUMED in self.assume else names - self.overriding
         self._variables = command_lines.of_environment(program, kept, (), release_of(self.release))
         return set()
 
@@ -390,11 +387,3 @@ def _is_lost(given: Given) -> bool:
 
 
 _EVIDENCE = tuple(sorted(set(words.COLUMNS.values())))
-
-
-def _assumed(name: str, text: str) -> Raw:
-    if name == "time_limit":
-        value: Any = {"UNLIMITED": UNLIMITED}.get(text, int(text) if text.isdecimal() else None)
-        raws: Raw = struct_of(FakeJob(time_limit=value)).raws["time_limit"]
-        return raws
-    return text.encode("utf-8", "surrogateescape") or None

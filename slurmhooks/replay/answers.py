@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from slurmhooks.accounting.assumed import word_for
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.fields import KEYS
 from slurmhooks.fields import LISTS as TABLES
@@ -17,7 +18,7 @@ from slurmhooks.wire.message import Message, Packed, decode, text_value
 from slurmhooks.wire.protocol import Fact, Type, What
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
 
     from slurmhooks.fields.classes import Computations
     from slurmhooks.recording.request import Recorded, Rows, UserFacts
@@ -193,19 +194,22 @@ def remedy(need: str) -> str:
     return f"--tables {need}" if need in LISTS else ""
 
 
-def advice(need: str, *, imported: bool) -> str:
+def advice(need: str, member: str, assumed: Container[str] | None) -> str:
     """Return what to do so that something is known next time; empty if nothing helps.
 
     Args:
         need: see Answers.needs.
-        imported: whether the requests come from accounting.
+        member: the member of the request that the field of this name shows; empty if there is none.
+        assumed: what the import of requests from accounting has assumed; None: they were recorded.
     """
-    if not imported:
+    if assumed is None:
         option = remedy(need)
         return f"record with {option}" if option else ""
-    if need in LISTS or need == USERS or need.upper() in Fact.__members__:
+    word = word_for(member)
+    if not word and need not in SECRETS:
         return "accounting does not have it, 'slurmhooks record' records it"
-    return "AccountingStoreFlags=job_script,job_env keeps more of later jobs, 'slurmhooks import --assume' assumes it"
+    later = "AccountingStoreFlags=job_script,job_env keeps more of later jobs"
+    return f"{later}, 'slurmhooks import --assume {word}' assumes it" if word and word not in assumed else later
 
 
 def computations(answers: Answers, *, private: bool) -> Computations:

@@ -81,6 +81,7 @@ class Comparison:
         self._fields_by_member: dict[str, list[str]] = {}
         for row, member in stored(self._view, release_of(tables.release), tables["job"].places):
             self._fields_by_member.setdefault(member, []).append(row.name)
+        self._members = {name: member for member, names in self._fields_by_member.items() for name in names}
         self._requests = self._different = self._texts = 0
         self._first: float | None = None
         self._last: float | None = None
@@ -252,7 +253,7 @@ class Comparison:
                     what=need,
                     requests=group.requests,
                     record_with="" if imported else remedy(need),
-                    advice=advice(need, imported=imported),
+                    advice=advice(need, self._members.get(need, ""), recorded.get("assumed", ()) if imported else None),
                     examples=group.examples,
                 )
                 for (side, need), group in self._needs.items()

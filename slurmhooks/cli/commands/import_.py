@@ -13,8 +13,8 @@ from typing import Any
 import click
 
 from slurmhooks.accounting import export, recording
+from slurmhooks.accounting.assumed import ASSUMABLE, OPTIONS_ASSUMED, VARIABLES_ASSUMED, WORDS_ASSUMED
 from slurmhooks.accounting.saved import Saved, SavedError
-from slurmhooks.accounting.submission import ASSUMABLE, VARIABLES_ASSUMED, WORDS_ASSUMED
 from slurmhooks.cli import output, parameters, progress
 from slurmhooks.cli.findings import BadInput, Finding, Findings
 from slurmhooks.log import visible
@@ -80,10 +80,11 @@ class Day(parameters.ParamType[date]):
 @click.option("--no-scripts", is_flag=True, help="Do not ask for scripts and environments.")
 @click.option(
     "--assume",
-    type=parameters.Words(*ASSUMABLE, VARIABLES_ASSUMED, WORDS_ASSUMED),
+    type=parameters.Words(*ASSUMABLE, OPTIONS_ASSUMED, VARIABLES_ASSUMED, WORDS_ASSUMED),
     default="",
     metavar="WORDS",
     help=f"Take for granted what is unknown: for a field ({', '.join(ASSUMABLE)}), that users requested what jobs got; "
+    f"{OPTIONS_ASSUMED}: that no user of sbatch gives options that accounting does not show; "
     f"{VARIABLES_ASSUMED}: that no user gives options by variables such as SBATCH_ACCOUNT; "
     f"{WORDS_ASSUMED}: that no value has a blank and a hyphen after it.",
 )

@@ -2,6 +2,7 @@
 """Jobs of accounting become a recording: what is known can be replayed, and nothing that is unknown passes a rule."""
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 from slurmhooks.accounting.recording import Counts, write
 from slurmhooks.accounting.saved import Saved
 from slurmhooks.job_submit.model import Job
+from slurmhooks.policies import describe
+from slurmhooks.policies import rules as all_rules
 from slurmhooks.recording.contents import Contents
 from slurmhooks.recording.file import create
 from slurmhooks.replay.answers import NotRecordedError
@@ -222,6 +225,55 @@ def test_assumptions(tmp_path: Path) -> None:
     other = tmp_path / "other"
     imported(other, {"JobID": "7"}, assume=("variables",), scripts={"7": SCRIPT})
     assert (only(other).account, only(other).time_limit) == (None, 30)
+
+
+OUTSIDE = {"charged_account", "partitions", "reservations", "the name service", "script"}
+"""What rules need that accounting cannot have, or that nobody can assume."""
+
+
+@pytest.fixture(scope="module")
+def month(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What accounting with default flags knows of three jobs, without scripts and environments, as far as assumed."""
+    path = tmp_path_factory.mktemp("month") / "file"
+    jobs = ({"JobID": str(n), "SubmitLine": f"{line} a.sh", "TimelimitRaw": "3000"} for n, line in enumerate(LINES, 1))
+    imported(path, *jobs, assume=("options", "time_limit", "partition", "account", "qos"))
+    return path
+
+
+LINES = ("sbatch", "sbatch -t 3000 -n 4", "sbatch -p long -A maths")
+
+
+@pytest.mark.parametrize("name", all_rules.RULES)
+def test_each_rule_can_be_compared(month: Path, tmp_path: Path, name: str) -> None:
+    """A ready-made rule needs no member of a request of sbatch that cannot be assumed at a site with default flags."""
+    (tmp_path / "slurmhooks.toml").write_text(describe.example(all_rules.RULES[name]))
+    report = compare(month, tmp_path / "slurmhooks.toml")
+    needs = {need.what for need in report.needs}
+    assert needs <= OUTSIDE
+    assert report.unknown in (0, len(LINES)), needs
+    assert all("--assume" not in need.advice for need in report.needs)
+
+
+def test_a_ceiling_of_last_month(tmp_path: Path) -> None:
+    """Whoever does what the hints of replay say ends with jobs that are compared; each hint changes something."""
+    jobs = [
+        {"JobID": str(number), "TimelimitRaw": str(number), "Submit": str(1790000000 + number)}
+        for number in range(1, 1201)
+    ]
+    toml = tmp_path / "slurmhooks.toml"
+    toml.write_text('[[policies]]\nrule = "time_ceiling"\nlimit = "0-10"\n')
+    words: list[str] = []
+    while True:
+        path = tmp_path / f"file{len(words)}"
+        imported(path, *jobs, assume=tuple(words))
+        report = compare(path, toml)
+        if not report.unknown:
+            break
+        (word,) = {match[1] for need in report.needs if (match := re.search(r"--assume (\w+)", need.advice))}
+        assert word not in words
+        words.append(word)
+    assert words == ["options", "time_limit", "partition"]
+    assert report.refused == 600
 
 
 def test_the_sender(tmp_path: Path) -> None:

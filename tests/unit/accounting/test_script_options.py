@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.accounting.submission import VARIABLES_ASSUMED, Computing, kept
+from slurmhooks.accounting.assumed import VARIABLES_ASSUMED
+from slurmhooks.accounting.submission import Computing, kept
 
 COLUMNS = dict.fromkeys(("Comment", "Account", "QOS", "Constraints", "Reservation", "WCKey"), "") | {
     "JobID": "1",

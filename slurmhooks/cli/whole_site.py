@@ -131,6 +131,7 @@ class Loaded:
                 load()
             except (ConfigError, LoadError) as error:
                 self.findings += error.findings
+                self.findings += _more_faults(error)
         files = {handler.path for registry in self.all_registries() for handler in registry.all_handlers()}
         self.notes += [
             f"{each.filename}:{each.lineno}: {each.category.__name__}: {each.message}"
@@ -338,3 +339,14 @@ def _ended(path: Path, read: "Config") -> list[str]:
     from slurmhooks.policies import exemptions  # its models need pydantic, whose import is slow
 
     return exemptions.ended(path, read.policy_exemptions)
+
+
+def _more_faults(error: ConfigError | LoadError) -> list[str]:
+    """Return the findings about rules of a configuration that has other errors, so that all are shown at once."""
+    from slurmhooks.config.model import InvalidConfigError
+
+    if not isinstance(error, InvalidConfigError):
+        return []
+    from slurmhooks.policies import rules
+
+    return rules.faults(error)

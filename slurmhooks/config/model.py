@@ -19,12 +19,27 @@ from slurmhooks.errors import ConfigError, LoadError, ReplacedError
 from slurmhooks.files import paths, trusted
 from slurmhooks.handlers.similar import nearest
 
-__all__ = ("Config", "findings", "read", "sections")
+__all__ = ("Config", "InvalidConfigError", "findings", "read", "sections")
 
 MOST = 1 << 63
 """Limit of numbers: those of TOML have 64 bits."""
 DEEPEST = 20
 """Limit of tables and lists in each other; keys of the model have at most five levels."""
+
+
+class InvalidConfigError(ConfigError):
+    """Tables of the file have errors.
+
+    Attributes:
+        path: of the file.
+        rest: the configuration without these tables, in which commands look for more errors; no process obeys it.
+    """
+
+    def __init__(self, path: Path, found: list[str], rest: Config | None) -> None:
+        """Take the findings."""
+        super().__init__(found)
+        self.path = path
+        self.rest = rest
 
 
 def sections() -> dict[str, type[Section]]:
@@ -62,7 +77,18 @@ def read(path: Path) -> Config:
     try:
         return Config.model_validate(table)
     except ValidationError as error:
-        raise ConfigError(findings(str(path), error, Config)) from error
+        raise InvalidConfigError(path, findings(str(path), error, Config), _rest(table, error)) from error
+
+
+def _rest(table: dict[str, Any], error: ValidationError) -> Config | None:
+    """Return the configuration without tables that have errors; None if rules cannot be judged without these."""
+    wrong = {item["loc"][0] for item in error.errors() if item["loc"]}
+    if wrong & {"policies", "policy_defaults", "policy_exemptions"}:
+        return None
+    try:
+        return Config.model_validate({name: value for name, value in table.items() if name not in wrong})
+    except ValidationError:
+        return None
 
 
 def _impossible(value: object, place: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:

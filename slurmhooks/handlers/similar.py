@@ -21,10 +21,15 @@ MAX_NAMES = 3
 """Maximum number of names to return."""
 
 
-def nearest(name: str, names: Iterable[str]) -> str:
+def nearest(name: str, names: Iterable[str], least: float = MIN_SIMILARITY) -> str:
     """Return ``"; nearest: a, b"`` for existing names that are similar to an unknown one, or an empty text.
 
     So are those that it abbreviates, as ``uid`` does ``user_id``: they have its characters in order, and begin as it.
+
+    Args:
+        name: the unknown name.
+        names: the existing ones.
+        least: see MIN_SIMILARITY.
     """
     name = name[:MAX_LENGTH]
     places: dict[str, int] = {}
@@ -34,7 +39,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
     for other in names:
         common = _common(places, len(name), other)
         likeness = 2 * common / (len(name) + len(other) or 1)
-        if likeness >= MIN_SIMILARITY or (common == len(name) >= MIN_LENGTH and other[0] == name[0]):
+        if likeness >= least or (common == len(name) >= MIN_LENGTH and other[0] == name[0]):
             likely.append((-likeness, other))
     return f"; nearest: {', '.join(other for _, other in sorted(likely)[:MAX_NAMES])}" if likely else ""
 

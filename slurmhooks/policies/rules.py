@@ -55,6 +55,10 @@ RULES: dict[str, type[Rule]] = dict(_kinds())
 """The rules by the names that the configuration gives them, by topic."""
 
 
+_LEAST = 0.6
+"""Similarity of rules that an unknown one may mean; people guess their names, such as ``time_limit``."""
+
+
 def of_config(path: Path, read: config.Config) -> list[Rule]:
     """Return the rules that a configuration switches on, in its order.
 
@@ -88,10 +92,22 @@ def of_config(path: Path, read: config.Config) -> list[Rule]:
     return rules
 
 
+def faults(error: config.InvalidConfigError) -> list[str]:
+    """Return the findings about rules of a configuration that has others, which the error does not have."""
+    if error.rest is None:
+        return []
+    try:
+        of_config(error.path, error.rest)
+    except ConfigError as other:
+        return list(other.findings)
+    return []
+
+
 def _unknown(table: Mapping[str, Any]) -> str:
     if "rule" not in table:
         return "missing; 'slurmhooks policies list' shows all rules"
-    return f"there is no {table['rule']!r}{nearest(str(table['rule']), RULES)}; 'slurmhooks policies list' shows all"
+    similar = nearest(str(table["rule"]), RULES, _LEAST)
+    return f"there is no {table['rule']!r}{similar}; 'slurmhooks policies list' shows all"
 
 
 def _merged(defaults: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:

@@ -201,3 +201,17 @@ def test_lines_of_handlers_are_not_broken(tmp_path: Path, monkeypatch: pytest.Mo
     assert lines[1].startswith("hook.job ")
     assert "contexts" not in lines[0]
     assert [line for line in lines if line != line.rstrip()] == []
+
+
+@pytest.mark.parametrize("wrong", ["[hook]\npaths = []", "[metrics]\nfoo = 1", "[log]\nlevel = 5"])
+def test_a_wrong_table_hides_no_rule(tmp_path: Path, wrong: str) -> None:
+    """Errors of rules are shown with those of other tables, and an unknown rule with those that have similar names."""
+    toml = tmp_path / "slurmhooks.toml"
+    toml.write_text(
+        f'{wrong}\n[[policies]]\nrule = "time_limit"\n[[policies]]\nrule = "time_ceiling"\nlimit = 5\nunsett = "set"\n'
+    )
+    result = CliRunner().invoke(main, ["check", "--hooks", str(toml)])
+    assert result.exit_code == 1
+    assert f"{toml}: {wrong.partition(']')[0][1:]}" in result.output
+    assert "there is no 'time_limit'; nearest: interactive_limit, time_ceiling" in result.output
+    assert "unsett: unknown key; nearest: unset" in result.output

@@ -1,16 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Remove the plugins from Slurm's plugin folder."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from slurmhooks.cli import build_record, configuration, controllers, parameters, scrun_lua
+from slurmhooks.cli import build_record, configuration, controllers, output, parameters, scrun_lua
+from slurmhooks.cli.bundles import signature
 from slurmhooks.cli.checks import plugins
 from slurmhooks.cli.findings import Finding, Findings
-from slurmhooks.files import slurm_conf
+from slurmhooks.collector import place
+from slurmhooks.errors import SlurmhooksError
+from slurmhooks.files import home, slurm_conf
+from slurmhooks.files.paths import matches
 from slurmhooks.hooks.points import POINTS
+from slurmhooks.node import state as health
+from slurmhooks.site import manifest, sources
+from slurmhooks.site.sources import FILE_NAME
+from slurmhooks.spank import state_file
 
 
 @click.command("uninstall")
@@ -21,7 +30,7 @@ def command(plugin_dir: Path | None, sysconfdir: Path) -> None:
 
     The command refuses while Slurm's configuration names the plugins, because slurmctld and srun do not start without
     a plugin that their configuration names, and while a slurmctld of this machine has loaded them, because its workers
-    could not be replaced. It does not remove hook files, slurmhooks.toml and the manifest.
+    could not be replaced. It does not remove the site's files and what slurmhooks has recorded, and lists them.
     """
     folders = [plugin_dir] if plugin_dir is not None else configuration.all_installed_in(sysconfdir)
     if not folders:
@@ -42,6 +51,32 @@ def command(plugin_dir: Path | None, sysconfdir: Path) -> None:
     script = scrun_lua.remove(sysconfdir)
     if script:
         click.echo(f"{script}: removed")
+    output.show("what stays, because it is the site's, or was recorded here", left(sysconfdir))
+
+
+def left(sysconfdir: Path) -> list[str]:
+    """Return the files and folders of slurmhooks that exist on this machine besides the plugins and the environment.
+
+    Args:
+        sysconfdir: where slurm.conf is.
+    """
+    parameters.use(sysconfdir)
+    folder = home.of(str(sysconfdir))
+    own = (FILE_NAME, manifest.FILE_NAME, home.SET, home.FILE_NAME, signature.ALLOWED, "hooks.d", "slurmhooks.d")
+    names = [f"{folder}/{name}" for name in own]
+    spool = log = None
+    try:
+        read = sources.read_config(sources.config_name())
+    except SlurmhooksError as error:
+        output.note(f"files that slurmhooks.toml names elsewhere are not listed: {error}")
+    else:
+        names += [name for pattern in read.hooks.paths for name in matches(home.placed(pattern, folder))]
+        spool, log = read.job_end.spool, read.decisions.folder
+    state = slurm_conf.own_value("StateSaveLocation")
+    names += [f"{state}/slurmhooks"] * (state is not None) + [spool] * (spool is not None)
+    names += [place.decisions_folder(log), health.FOLDER, state_file.FOLDER]
+    kept = sorted({name for name in names if os.path.lexists(name)})
+    return [name for name in kept if not any(name.startswith(f"{other}/") for other in kept)]
 
 
 def remove(folder: Path) -> None:

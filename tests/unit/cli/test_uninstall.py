@@ -31,6 +31,26 @@ def test_everything_of_the_build_goes(run: Run, machine: Machine, plugins: Path)
     assert [path.name for path in machine.etc.iterdir()] == ["slurm.conf"]
 
 
+def test_what_stays_is_listed(run: Run, machine: Machine, plugins: Path, tmp_path: Path) -> None:
+    """Each file of the site and each folder with records that exists is in the output, and not removed; no other is."""
+    log, saved = tmp_path / "log", tmp_path / "state"
+    with (machine.etc / "slurm.conf").open("a") as conf:
+        conf.write(f"SlurmctldLogFile={log}/slurmctld.log\nStateSaveLocation={saved}\n")
+    other, spool = tmp_path / "other.py", tmp_path / "spool"
+    (machine.etc / "slurmhooks.toml").write_text(f'[hooks]\npaths = ["{other}"]\n[job_end]\nspool = "{spool}"\n')
+    folders = [log / "slurmhooks", saved / "slurmhooks", spool, machine.etc / "hooks.d", machine.etc / "slurmhooks.d"]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    (machine.etc / "slurmhooks.manifest").touch()
+    other.touch()
+    result = run("uninstall", "--sysconfdir", machine.etc)
+    assert result.exit_code == 0, result.output
+    stays = {*map(str, folders), str(other), *(f"{machine.etc}/slurmhooks.{end}" for end in ("toml", "manifest"))}
+    listed = {line.strip() for line in result.output.partition("what stays")[2].splitlines()[1:]}
+    assert listed - {"/var/lib/slurmhooks-health", "/run/slurmhooks-state"} == stays
+    assert all(Path(name).exists() for name in listed)
+
+
 def test_a_second_time_is_fine(run: Run, machine: Machine, plugins: Path) -> None:
     """Without plugins there is nothing to do, which is not an error: a package may be removed after a failed build."""
     run("uninstall", "--sysconfdir", machine.etc)

@@ -39,9 +39,20 @@ SITE = "slurmhooks_site"
 MOST_COLUMNS, LEAST_COLUMNS = 80, 50
 """As click's own."""
 
+HEADINGS = {
+    "First steps": ("demo", "build", "install", "info", "uninstall"),
+    "Write and test hooks": ("check", "try", "policies", "schema"),
+    "Put hooks in force": ("compile", "reload", "bundle", "deploy", "rollback", "off", "on", "status"),
+    "Find out what rules do": ("why", "report", "audit", "record", "import", "replay", "spool"),
+    "Come from Lua": ("adopt", "port"),
+}
+"""All commands, as help shows them."""
+
 
 class Commands(Group):
     """The commands, each imported only when it is called."""
+
+    headings = HEADINGS
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run as a program; if it has run hook files, end at once, whatever threads and exit functions they left."""

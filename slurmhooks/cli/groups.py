@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Commands that have commands."""
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import click
@@ -8,11 +9,17 @@ import click
 from slurmhooks.handlers.similar import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
 
 class Group(click.Group):
-    """A group whose help does not shorten what its commands do, and which names those like an unknown one."""
+    """A group whose help does not shorten what its commands do, and which names those like an unknown one.
+
+    Attributes:
+        headings: the names of all commands by the heading under which help shows them; empty: without headings.
+    """
+
+    headings: "Mapping[str, Sequence[str]]" = MappingProxyType({})
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -27,9 +34,15 @@ class Group(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(self.summaries(ctx)))
+        """Write the list of commands, under the headings of the group if it has some."""
+        summaries = dict(self.summaries(ctx))
+        if not self.headings:
+            with formatter.section("Commands"):
+                formatter.write_dl(list(summaries.items()))
+        width = max(map(len, summaries)) if self.headings else 0
+        for title, names in self.headings.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:{width}}", summaries[name]) for name in names])
 
     def summaries(self, ctx: click.Context) -> "Iterator[tuple[str, str]]":
         """Yield the name of each command with the first sentence of its help."""

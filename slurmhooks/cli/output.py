@@ -69,6 +69,16 @@ def lines_of_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Non
         click.echo(click.style(line.rstrip(), bold=number == 0))
 
 
+def page(text: str) -> None:
+    """Print Markdown: rendered on a terminal, otherwise as it is."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        click.echo(text, nl=False)
+        return
+    from rich.markdown import Markdown
+
+    console().print(Markdown(text))
+
+
 def console() -> "Console":
     """Return standard output as a console; without a terminal rich would assume 80 columns, and break paths."""
     from rich.console import Console

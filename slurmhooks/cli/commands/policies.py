@@ -47,15 +47,15 @@ def explain(rule: str) -> None:
     [[policy_exemptions]] by "exemptions".
     """
     if rule == "all":
-        click.echo(describe.table(describe.TITLES, describe.common_keys()), nl=False)
+        output.page(describe.table(describe.TITLES, describe.common_keys()))
         return
     if rule == "exemptions":
-        click.echo(describe.table(describe.TITLES, describe.keys_of(Exemption)), nl=False)
+        output.page(describe.table(describe.TITLES, describe.keys_of(Exemption)))
         return
     if rule not in rules.RULES:
         likely = nearest(rule, rules.RULES) or "; 'slurmhooks policies list' lists all"
         raise click.UsageError(f"there is no rule {rule!r}{likely}")
-    click.echo(describe.explained(rules.RULES[rule]), nl=False)
+    output.page(describe.explained(rules.RULES[rule]))
 
 
 @command.command("schema")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Commands that have commands."""
 
+import re
 from collections.abc import Callable
 
 import click
@@ -8,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from slurmhooks._version import __version__
-from slurmhooks.cli import main
+from slurmhooks.cli import HEADINGS, main, modules
 from slurmhooks.cli.groups import Group
 
 
@@ -52,3 +53,12 @@ def test_help_as_people_type_it() -> None:
         asked = CliRunner().invoke(main, ["help", *command])
         assert (asked.exit_code, asked.output) == (0, CliRunner().invoke(main, [*command, "--help"]).output)
     assert CliRunner().invoke(main, ["help"]).exit_code == 0
+
+
+def test_help_has_each_command_under_one_heading() -> None:
+    """No command is left out, or is there twice."""
+    names = [name for names in HEADINGS.values() for name in names]
+    assert sorted(names) == sorted(modules())
+    shown = CliRunner().invoke(main, ["--help"]).output
+    assert re.findall(r"^  ([a-z]+) ", shown.partition("\nFirst steps:")[2], re.MULTILINE) == names
+    assert [f"\n{title}:\n" in shown for title in HEADINGS] == [True] * len(HEADINGS)

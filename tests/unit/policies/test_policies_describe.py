@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Descriptions of rules for administrators, editors and users are correct."""
 
+import fcntl
 import json
+import os
+import struct
+import subprocess
+import sys
+import termios
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 from string import Formatter
 
@@ -200,3 +207,24 @@ def test_the_reference_says_what_a_job_leaves_to_slurm() -> None:
     for name, kind in all_rules.RULES.items():
         assert f"| `{name}` | {kind.left_to_slurm} |" in page
         assert kind.left_to_slurm
+
+
+@pytest.mark.parametrize("rule", ["time_ceiling", "all"])
+def test_explain_on_a_terminal(rule: str) -> None:
+    """A terminal gets no marks of Markdown, and no line that is longer than the terminal; a pipe gets the source."""
+    words = [sys.executable, "-m", "slurmhooks.cli", "policies", "explain", rule]
+    piped = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert "| --- |" in piped
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 100, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | {"TERM": "dumb"}
+    with subprocess.Popen(words, stdout=theirs, env=environment) as process, open(ours, "rb", buffering=0) as terminal:
+        os.close(theirs)
+        shown = b""
+        with suppress(OSError):  # the other end is closed
+            while data := terminal.read(1 << 16):
+                shown += data
+        assert process.wait() == 0
+    lines = shown.decode().splitlines()
+    assert not [line for line in lines if "---" in line or "`" in line]
+    assert max(map(len, lines)) <= 100

@@ -35,7 +35,7 @@ class ScriptError(SlurmhooksError):
 
     Attributes:
         text: Lua's message, which starts with file and line if Lua knows them.
-        traceback: the lines of Lua's traceback; empty if there is none.
+        traceback: the lines of Lua's traceback, or remarks on the text; empty if there are none.
     """
 
     def __init__(self, text: str, traceback: list[str]) -> None:
@@ -260,7 +260,11 @@ class State:
             content = content.removeprefix(BOM)
         if content.startswith(b"#"):
             content = b"\n" + content.partition(b"\n")[2]
-        return _loaded(self._loadstring(content, to_bytes(f"@{path}")))
+        try:
+            return _loaded(self._loadstring(content, to_bytes(f"@{path}")))
+        except ScriptError as error:  # its text is that which Slurm logs
+            remark = f"read as Lua {self.version}; [lua] version of slurmhooks.toml chooses another one"
+            raise ScriptError(error.text, [remark]) from None
 
     def call(self, function: Any, *args: object) -> Any:
         """Call a Lua function.

@@ -280,12 +280,12 @@ def _load(
         except ScriptError as error:
             if fatal:
                 log.plain(ERROR, f"spank/lua: Fatal: {error.text}")
-                raise LoadError([error.text]) from None
+                raise LoadError(["\n    ".join([error.text, *error.traceback])]) from None
             text = f"spank/lua: Disabling {_base(path)}: {error.text}"
             if disabled is None:
                 log.plain(INFO, text)
             else:
-                disabled(text)
+                disabled("\n    ".join([text, *error.traceback]))
             continue
         yield script
 

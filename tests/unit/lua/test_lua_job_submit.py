@@ -283,6 +283,22 @@ def test_a_script_that_does_not_load_is_a_finding(
         assert line.endswith(", using previous script") == has_former
 
 
+@pytest.mark.parametrize(("text", "told"), [("x = 7 // 2 = 3", True), ("error('at load')", False)])
+def test_a_syntax_error_names_the_lua(tmp_path: Path, said: SimpleNamespace, text: str, told: bool) -> None:
+    """Which syntax is valid depends on the version of Lua: the finding names it, and the key that chooses another.
+
+    The line in the log is Slurm's alone.
+    """
+    path = tmp_path / "job_submit.lua"
+    path.write_text(text)
+    with pytest.raises(LoadError) as caught:
+        job_submit.load(str(path), Options(), (24, 11))
+    version = job_submit.State(None).version
+    remark = f"read as Lua {version}; [lua] version of slurmhooks.toml chooses another one"
+    assert (remark in caught.value.findings[0]) == told
+    assert not [line for _, line in said.lines if "[lua] version" in line]
+
+
 @pytest.mark.parametrize(("release", "times"), [((25, 5), 0), ((25, 11), 1)])
 def test_an_error_at_load_has_the_lines_of_the_release(
     tmp_path: Path, said: SimpleNamespace, release: tuple[int, int], times: int

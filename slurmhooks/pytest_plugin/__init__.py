@@ -110,22 +110,19 @@ class Submit(Runner):
             command: that submits: ``sbatch``, or ``srun`` or ``salloc`` for an interactive job.
             fields: fields of the job, as handlers see them.
         """
-        from slurmhooks.testing import FakeJob, FakeRecord, allocations, run, sbatch
+        __tracebackhide__ = True  # what is wrong with the words is the test's, not ours
+        from slurmhooks.testing import FakeJob, FakeRecord, run, sbatch
         from slurmhooks.testing.job_submit import RELEASE
 
         release = release or RELEASE
         hook = "job_submit" if record is None else "job_modify"
         self._must_have(hook)
-        given: dict[str, Any] = {}
-        if command != "sbatch":
-            given = allocations.request(command, options, [], release=release, options=self.registry.options)
-        elif script is None and options and record is None:
-            text = sbatch.WRAPPED.format("true")
-            given = sbatch.submission(None, text, options, [], release=release, options=self.registry.options)
-        elif script is not None:
-            given = sbatch.submission("script", script, options, [], release=release, options=self.registry.options)
-        else:
-            sbatch.apply(options, given, [], self.registry.options)
+        try:
+            given = self._request(options, script, record is not None, release, command)
+        except sbatch.OperandError as error:
+            raise sbatch.OperandError(f"{error}: a script is not named, its text is given as script=") from None
+        except sbatch.SbatchError as error:
+            raise sbatch.SbatchError(str(error)) from None
         given.update(fields)
         arguments: dict[str, Any] = dict(tables or {})
         if record is not None:
@@ -135,6 +132,24 @@ class Submit(Runner):
         result = run(self.registry, hook, job=FakeJob(release=release, **given), **arguments)
         self._done(f"{hook} of {given}", result)
         return result
+
+    def _request(
+        self, options: Sequence[str], script: str | None, update: bool, release: str, command: str
+    ) -> dict[str, Any]:
+        """Return the fields that the words of a command decide."""
+        from slurmhooks.testing import allocations, sbatch
+
+        given: dict[str, Any] = {}
+        if command != "sbatch":
+            given = allocations.request(command, options, [], release=release, options=self.registry.options)
+        elif script is None and options and not update:
+            text = sbatch.WRAPPED.format("true")
+            given = sbatch.submission(None, text, options, [], release=release, options=self.registry.options)
+        elif script is not None:
+            given = sbatch.submission("script", script, options, [], release=release, options=self.registry.options)
+        else:
+            sbatch.apply(options, given, [], self.registry.options)
+        return given
 
 
 class Srun(Runner):

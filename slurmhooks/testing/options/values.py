@@ -23,6 +23,10 @@ class SbatchError(ValueError):
     """An option is invalid; sbatch would refuse it, too."""
 
 
+class OperandError(SbatchError):
+    """A word that is neither an option nor its value, where only options are read."""
+
+
 def moment(text: str, now: float | None = None) -> int:
     """Return a point in time as seconds since the epoch, as parse_time() of Slurm does.
 

@@ -21,7 +21,7 @@ from slurmhooks.testing.job_submit import RELEASE, missing_fields
 from slurmhooks.testing.options import command_lines
 from slurmhooks.testing.options.command_lines import CommandLineError, Given
 from slurmhooks.testing.options.texts import ENDING, LOWEST, EndedError, printed
-from slurmhooks.testing.options.values import SEPARATOR, SbatchError, words_of
+from slurmhooks.testing.options.values import SEPARATOR, OperandError, SbatchError, words_of
 from slurmhooks.testing.sbatch import foreign, hints, nodelists, spank
 from slurmhooks.testing.sbatch.derive import ALWAYS, WRAPPED, derive, external, insert, join
 from slurmhooks.testing.sbatch.environment import export, variables_of
@@ -32,6 +32,7 @@ from slurmhooks.testing.sbatch.setters import Fields
 
 __all__ = [
     "WRAPPED",
+    "OperandError",
     "SbatchError",
     "apply",
     "check_script",
@@ -105,7 +106,7 @@ def _parts(
     except CommandLineError as error:
         raise SbatchError(str(error)) from error
     if lines[-1].rest:
-        raise SbatchError(f"{lines[-1].rest[0]!r} is not an option")
+        raise OperandError(f"{lines[-1].rest[0]!r} is not an option")
     return [line.given for line in lines]
 
 

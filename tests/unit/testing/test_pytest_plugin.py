@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -153,3 +154,16 @@ def test_launch(tmp_path: Path) -> None:
         "local exit",
         "job_script job_epilog",
     ]
+
+
+def test_a_script_that_is_named(tmp_path: Path) -> None:
+    """A name in place of a script's text is explained, at the line of the test, without frames of slurmhooks."""
+    (tmp_path / "limits.py").write_text(BUGGY)
+    (tmp_path / "test_it.py").write_text(
+        "def test_named(submit):\n    submit('--time=60', 'run.sh')\n\n"
+        "def test_wrong(submit):\n    submit('--time=soon')\n"
+    )
+    out = prints_of_pytest(tmp_path, f"--hooks={tmp_path / 'limits.py'}", "test_it.py", "--tb=short")
+    assert "'run.sh' is not an option: a script is not named, its text is given as script=" in out
+    places = re.findall(r"^(\S+\.py):\d+: in ", out, re.MULTILINE)
+    assert places == ["test_it.py", "test_it.py"], out

@@ -33,6 +33,19 @@ class Reject(Exception):  # noqa: N818 - the contract's name: a decision, not an
         self.code = code
 
 
+class NotationError(Reject, ValueError):
+    """An invalid text.
+
+    In hooks with a request or options, a user usually wrote the text. Therefore this error is a
+    :class:`slurmhooks.Reject`: a handler that does not catch it refuses the request, and the user reads what is wrong
+    with the text. In other hooks, such as controller_prolog, texts come from Slurm, and the error is a bug in the
+    handler. Other code may catch it as a ValueError.
+
+    Attributes:
+        code: the error code with which Slurm refuses such a text.
+    """
+
+
 class StaleHandleError(SlurmhooksError):
     """A view (``job``, ``spank``, ``container`` ...) was used after the call that it was made for."""
 

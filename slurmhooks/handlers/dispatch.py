@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posix
 
-from slurmhooks.errors import HandlerError, Reject
+from slurmhooks.errors import HandlerError, NotationError, Reject
 from slurmhooks.handlers import codes, trace
 from slurmhooks.handlers.exempted import NOT_CONCERNED, Exempted
 from slurmhooks.log import log
@@ -204,21 +204,23 @@ def called(handler: Handler, arguments: dict[str, object], around: Around) -> Ba
     try:
         return around.result(handler.call(arguments))
     except BaseException as error:  # noqa: BLE001 - nothing may end a daemon, not even SystemExit
-        return tamed(error)
+        return tamed(error, handler.spec.has_texts)
 
 
-def tamed(error: BaseException) -> BaseException:
+def tamed(error: BaseException, has_texts: bool = True) -> BaseException:
     """Return what code of the site has raised in a form whose type, text and code anybody can read.
 
-    The class of an exception may have properties, and its text and code may be objects with methods: reading them runs
-    code of the site, which may raise anything, where its bugs no longer count as those of the handler.
+    The class of an exception may have properties, and its text and code objects may have methods: reading them may
+    raise anything, where it no longer counts as a bug of the handler. For ``has_texts`` see NotationError.
     """
     refuses = issubclass(type(error), Reject)  # not isinstance(), which reads __class__
     if not refuses and trace.tried(lambda: error.__class__ is type(error), lambda _: False):
         return error
-    plain: BaseException
-    if refuses:
-        plain = Reject(trace.tried(lambda: _plain_text(error), lambda second: f"<no text: {second}>"))
+    text = trace.tried(lambda: _plain_text(error), lambda second: f"<no text: {second}>") if refuses else ""
+    if issubclass(type(error), NotationError) and not has_texts:
+        plain: BaseException = HandlerError(f"{text}; no user wrote this text: catch NotationError")
+    elif refuses:
+        plain = Reject(text)
         plain.code = trace.tried(lambda: _plain_code(error), lambda second: f"<no code: {second}>")
     else:
         plain = HandlerError(f"{trace.type_name(error)}, an exception that hides its class")
@@ -227,8 +229,7 @@ def tamed(error: BaseException) -> BaseException:
 
 def _plain_text(error: Any) -> str:
     """Return the text of a refusal; a subclass without ``super().__init__`` may have set any object."""
-    text = error.text
-    if text is None:
+    if (text := error.text) is None:
         return ""
     # str() may return an instance of a subclass.
     shown: str = trace.tried(lambda: "".join((str(text),)), lambda _: f"<{trace.type_name(text)}>")

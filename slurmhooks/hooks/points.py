@@ -112,6 +112,11 @@ class HookSpec:
         return self.on_error[0] == "reject"
 
     @property
+    def has_texts(self) -> bool:
+        """Whether arguments have texts as a user wrote them, which Slurm may not have accepted yet."""
+        return not {"job", "spank", "options", "container"}.isdisjoint(self.arguments)
+
+    @property
     def has_modes(self) -> bool:
         """Whether a handler may warn or observe instead of deciding: only hooks that decide about requests or jobs."""
         return self.has_requests or self.is_periodic

@@ -3,19 +3,9 @@
 
 from __future__ import annotations
 
-from slurmhooks.errors import Reject
+from slurmhooks.errors import NotationError
 
-
-class NotationError(Reject, ValueError):
-    """An invalid text.
-
-    Usually a user wrote the text. Therefore this error is a :class:`slurmhooks.Reject`: a handler that does not catch
-    it refuses the request, and the user reads what is wrong with the text. Other code may catch it as a ValueError.
-
-    Attributes:
-        code: the error code with which Slurm refuses such a text.
-    """
-
+__all__ = ("MAX_AMOUNT", "NUMBER", "NotationError")
 
 NUMBER = r"\d{1,18}"
 """Pattern of a number: Slurm's have at most 64 bits, and the conversion of longer ones takes quadratic time."""

@@ -26,7 +26,7 @@ from slurmhooks.job_submit.strings import (
     time_str2mins,
 )
 from slurmhooks.job_submit.strings.features import nodes_with_features
-from slurmhooks.testing import FakeJob, run
+from slurmhooks.testing import FakeJob, FakeRecord, run
 from slurmhooks.values import UNLIMITED
 
 
@@ -263,6 +263,20 @@ def test_a_typo_is_the_users(parse: str, text: str, code: str, tmp_path: Path) -
     assert result.code == code
     assert repr(text) in str(result.text)
     assert issubclass(NotationError, ValueError)
+
+
+@pytest.mark.parametrize("hook", ["controller_prolog", "controller_epilog", "job_end", "priority"])
+def test_a_text_of_slurm_is_no_refusal(hook: str, tmp_path: Path) -> None:
+    """In hooks without texts of users, an error in a text is a bug that its administrator reads, not the user."""
+    path = tmp_path / "hooks.py"
+    path.write_text(
+        "from slurmhooks import hook\nfrom slurmhooks.job_submit.strings import *\n\n"
+        f"@hook.{hook}\ndef parsed(record):\n    Tres.parse(record.tres_alloc_str)\n"
+    )
+    result = run(path, hook, record=FakeRecord(tres_alloc_str="1=4"))
+    assert not result.accepted
+    assert result.error_id is not None
+    assert "1=4" not in (result.text or "")
 
 
 @pytest.mark.parametrize(

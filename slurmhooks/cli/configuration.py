@@ -55,7 +55,7 @@ def settings(sysconfdir: Path, plugin_dir: Path, root: Path = Path("/")) -> list
         line = f"{key}=" + (",".join(names_in(value)) if present else with_plugin(value, point, "python"))
         needed.append(Setting(file=file_in(sysconfdir), line=line, present=present, why=f"hook.{point}"))
 
-    plugstack = _plugstack(sysconfdir, root)
+    plugstack = plugstack_in(sysconfdir, root)
     lines = spank_lines(sysconfdir, root)
     line = lines[0].strip() if lines else "required spank_python.so"
     needed.append(Setting(file=plugstack, line=line, present=bool(lines), why="hook.spank"))
@@ -95,10 +95,11 @@ def plugstack_arguments(sysconfdir: Path) -> list[tuple[str, ...]]:
 
 def spank_lines(sysconfdir: Path, root: Path = Path("/")) -> list[str]:
     """Return the lines of plugstack.conf that load the plugin."""
-    return plugstack_conf.of_plugin(_plugstack(sysconfdir, root), lambda path: below(root, path))
+    return plugstack_conf.of_plugin(plugstack_in(sysconfdir, root), lambda path: below(root, path))
 
 
-def _plugstack(sysconfdir: Path, root: Path) -> Path:
+def plugstack_in(sysconfdir: Path, root: Path = Path("/")) -> Path:
+    """Return the path of plugstack.conf."""
     return plugstack_conf.path_of(str(below(root, file_in(sysconfdir))), sysconfdir)
 
 

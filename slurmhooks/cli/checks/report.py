@@ -97,10 +97,11 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = False) -> 
         staged: the files are still to be put in place: omit slurmctld and the manifest.
     """
     from slurmhooks.cli import build_record, configuration, manifests, whole_site
-    from slurmhooks.cli.checks import access, calls, health, lines, power, slurmd
+    from slurmhooks.cli.checks import access, calls, health, lines, plugstack_lines, power, slurmd
 
     loaded = whole_site.Loaded()
     loaded.load(sysconfdir)
+    loaded.notes += plugstack_lines.notes(configuration.plugstack_in(sysconfdir))
     findings = [*loaded.findings, *loaded.disabled]
     folder = plugin_dir or configuration.installed_in(sysconfdir)
     record = build_record.BuildRecord.load(folder) if folder else None

@@ -12,6 +12,7 @@ from slurmhooks.errors import LoadError, Reject, StaleHandleError
 from slurmhooks.log import ERROR, INFO
 from slurmhooks.lua import job_submit
 from slurmhooks.lua.job_submit import Options
+from slurmhooks.lua.runtime import State
 from tests.unit.lua.conftest import Load, Loaded
 
 
@@ -293,7 +294,7 @@ def test_a_syntax_error_names_the_lua(tmp_path: Path, said: SimpleNamespace, tex
     path.write_text(text)
     with pytest.raises(LoadError) as caught:
         job_submit.load(str(path), Options(), (24, 11))
-    version = job_submit.State(None).version
+    version = State(None).version
     remark = f"read as Lua {version}; [lua] version of slurmhooks.toml chooses another one"
     assert (remark in caught.value.findings[0]) == told
     assert not [line for _, line in said.lines if "[lua] version" in line]

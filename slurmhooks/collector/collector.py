@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.collector import collection, recording_orders, reporting
-from slurmhooks.collector.place import decisions_folder
+from slurmhooks.collector.place import decisions_folder, spool_folder
 from slurmhooks.config import plain
 from slurmhooks.log import log
 from slurmhooks.processes import control, descriptors, process
@@ -57,6 +57,7 @@ def wanted(config: Config, point: str) -> dict[str, Any]:
             **plain.values("metrics", metrics),
             "socket": metrics.sockets and f"{metrics.sockets}/{point}.sock",
             "textfile": metrics.textfiles and f"{metrics.textfiles}/slurmhooks_{point}.prom",
+            "spool": spool_folder(config.job_end.spool) if point == "job_end" else None,
         }
     return orders and orders | {"point": point, "include": list(decisions.include)}
 

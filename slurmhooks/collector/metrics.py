@@ -6,6 +6,7 @@ Only the collector imports this module. docs/metrics.md lists the metrics.
 
 from __future__ import annotations
 
+import importlib
 import os
 import socket
 import socketserver
@@ -48,6 +49,8 @@ MOST_READERS = 64
 """Readers that are answered at once."""
 MOST_OF_USER = 4
 """Readers of one user that are answered at once, so that no user can keep others out."""
+WATCHED = "slurmhooks.jobcomp.waiting", "Watched"
+"""Module and class that look at a spool. They know its format, and so belong to a higher layer."""
 _PEER = Struct("=iII")
 
 
@@ -82,6 +85,11 @@ class Counts:
         )
         self.hooks = gauge("hooks_info", "Hash of the hook files in force.", ("point", "hooks"))
         self.refused = gauge("hooks_refused", "1: the newest hook files are not in force.", ("point",))
+        self.waiting = gauge("spool_waiting", "Records in the spool that wait for delivery.", ("point",))
+        self.oldest = gauge(
+            "spool_oldest_timestamp_seconds", "When Slurm made the oldest of them; 0: none waits.", ("point",)
+        )
+        self.dead = gauge("spool_dead", "Records that were given up, and are kept as dead letters.", ("point",))
         self.starts = gauge("collector_starts", "Starts of the collector, which exports these metrics.", ("point",))
 
 
@@ -94,8 +102,9 @@ class Metrics:
         self._counts = Counts()
         self._server: _Server | None = None
         self._settings: dict[str, Any] = {}
-        self._write_at = 0.0
+        self._write_at = self._look_at = 0.0
         self._told_at = 0.0
+        self._spool: Any = None
         self.order(orders)
 
     def order(self, orders: dict[str, Any]) -> None:
@@ -113,7 +122,10 @@ class Metrics:
         if settings != self._settings:
             self.close()
             self._settings = settings
-            self._write_at = 0.0
+            self._write_at = self._look_at = 0.0
+            module, name = WATCHED
+            folder = settings.get("spool")
+            self._spool = getattr(importlib.import_module(module), name)(folder) if folder else None
         self.turn()
 
     def decision(self, decision: Decision) -> None:
@@ -149,6 +161,9 @@ class Metrics:
     def turn(self) -> None:
         """Write the file if it is due, and create the socket if it does not exist."""
         settings, now = self._settings, time.monotonic()
+        if self._spool is not None and now >= self._look_at:
+            self._look_at = now + settings["interval"]
+            self._look()
         try:
             if settings["socket"] and self._server is None:
                 self._server = _serve(settings["socket"], SOCKET_MODE[settings["readers"]], self._counts.registry)
@@ -158,9 +173,26 @@ class Metrics:
                 text = generate_latest(self._counts.registry)
                 durable.write(settings["textfile"], text, FILE_MODES[settings["readers"]], sync=False)
         except OSError as error:
-            if not self._told_at or now - self._told_at > REPEAT:
-                self._told_at = now
-                log.error("metrics cannot be shown: %s", error)
+            self._tell("metrics cannot be shown: %s", error)
+
+    def _tell(self, text: str, error: BaseException) -> None:
+        """Log an error, unless one was logged just now."""
+        now = time.monotonic()
+        if not self._told_at or now - self._told_at > REPEAT:
+            self._told_at = now
+            log.error(text, error)
+
+    def _look(self) -> None:
+        """Count what waits in the spool; what is not known has no number."""
+        counts = self._counts
+        gauges = (counts.waiting, counts.oldest, counts.dead)
+        for gauge in gauges:
+            gauge.clear()
+        try:
+            for gauge, number in zip(gauges, self._spool.look(), strict=True):
+                gauge.labels(self._point).set(number)
+        except (OSError, MemoryError) as error:  # decisions are still counted
+            self._tell("metrics lack the spool: %r", error)
 
     def close(self) -> None:
         """Write the last counts, and remove the socket."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where the decision log is."""
+"""Where the decision log and the spool of job_end are."""
 
 from __future__ import annotations
 
@@ -16,3 +16,15 @@ def decisions_folder(named: str | None) -> str:
         return named
     file = slurm_conf.own_value("SlurmctldLogFile") or ""
     return f"{file.rpartition('/')[0] or '/var/log/slurm'}/slurmhooks"
+
+
+def spool_folder(named: str | None, state_save_location: str | None = None) -> str:
+    """Return the folder of the spool of job_end; by default in StateSaveLocation.
+
+    Args:
+        named: the folder in [job_end] of slurmhooks.toml; None: it names none.
+        state_save_location: as slurmctld has it; None: read it from slurm.conf.
+    """
+    if named is not None:
+        return named
+    return f"{state_save_location or slurm_conf.own_value('StateSaveLocation') or '/var/spool'}/slurmhooks"

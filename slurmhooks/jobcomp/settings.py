@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 import sys
 
+from slurmhooks.collector.place import spool_folder
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.files import slurm_conf
 from slurmhooks.site import sources as site
 from slurmhooks.wire.protocol import Fsync
 
@@ -16,23 +16,11 @@ if TYPE_CHECKING:
     from slurmhooks.config.controller import JobEnd
 
 
-def spool_folder(section: JobEnd, state_save_location: str | None = None) -> str:
-    """Return the folder of the spool.
-
-    Args:
-        section: of the configuration.
-        state_save_location: as slurmctld has it; None: read it from slurm.conf.
-    """
-    if section.spool is not None:
-        return section.spool
-    return f"{state_save_location or slurm_conf.own_value('StateSaveLocation') or '/var/spool'}/slurmhooks"
-
-
 def lines(section: JobEnd, state_save_location: str) -> list[str]:
     """Return the settings as lines for C."""
     return [
         f"next={section.next or ''}",
-        f"spool={spool_folder(section, state_save_location)}",
+        f"spool={spool_folder(section.spool, state_save_location)}",
         f"limit={section.spool_size}",
         f"fsync={int(Fsync[section.fsync.upper()])}",
         "end",

@@ -17,11 +17,11 @@ from slurmhooks.cli import documents, output, parameters
 from slurmhooks.cli import slurm as programs
 from slurmhooks.cli.findings import Finding, Findings, shown
 from slurmhooks.cli.groups import Group
+from slurmhooks.collector.place import spool_folder
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.files import slurm_conf
 from slurmhooks.jobcomp.delivery import IDLE, UNREADABLE
 from slurmhooks.jobcomp.segment import Record
-from slurmhooks.jobcomp.settings import spool_folder
 from slurmhooks.jobcomp.spool import Spool
 from slurmhooks.power import overtaken
 from slurmhooks.power.calls import Call
@@ -135,7 +135,7 @@ def command(context: click.Context, sysconfdir: Path, of_power: bool) -> None:
     if of_power:
         folder, maker = deliverer.folder(), "the first power program that slurmctld runs makes it"
     else:
-        folder = Path(spool_folder(site.read_config(site.config_name()).job_end))
+        folder = Path(spool_folder(site.read_config(site.config_name()).job_end.spool))
         maker = "slurmctld with JobCompType=jobcomp/python makes it"
     user = slurm_conf.slurm_user()
     if os.getuid() == 0 and user:

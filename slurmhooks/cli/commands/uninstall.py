@@ -72,10 +72,13 @@ def left(sysconfdir: Path) -> list[str]:
     else:
         names += [name for pattern in read.hooks.paths for name in matches(home.placed(pattern, folder))]
         spool, log = read.job_end.spool, read.decisions.folder
-    state = slurm_conf.own_value("StateSaveLocation")
-    names += [f"{state}/slurmhooks"] if state else []
-    names += [spool] if spool else []
-    names += [place.decisions_folder(log), health.FOLDER, state_file.FOLDER]
+    names += [
+        place.spool_folder(None),
+        place.spool_folder(spool),
+        place.decisions_folder(log),
+        health.FOLDER,
+        state_file.FOLDER,
+    ]
     kept = sorted({name for name in names if os.path.lexists(name)})
     return [name for name in kept if not any(name.startswith(f"{other}/") for other in kept)]
 

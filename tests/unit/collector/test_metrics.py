@@ -16,11 +16,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from slurmhooks.collector import metrics
+from slurmhooks.collector.collector import wanted
 from slurmhooks.collector.metrics import Counts, Metrics
+from slurmhooks.config.model import Config
 from tests.unit.collector.conftest import DECISION
+from tests.unit.jobcomp.spools import FIRST, SpoolFolder
 
 ROOT = Path(__file__).parents[3]
 
@@ -217,6 +221,42 @@ def test_many_users_cannot_keep_others_out(tmp_path: Path, counting: Metrics, mo
             assert "200 OK" in reader.makefile().read()
 
 
+def test_what_waits_in_the_spool(tmp_path: Path, counting: Metrics) -> None:
+    """Records that wait and dead letters are counted as they are at each version of the file, without any worker."""
+    folder = tmp_path / "spool"
+
+    def shown() -> dict[str, float]:
+        counting.turn()
+        found = values(tmp_path / "m.prom")
+        start = "slurmhooks_spool_"
+        return {name.removeprefix(start): number for (name, _), number in found.items() if name.startswith(start)}
+
+    assert shown() == {}
+    counting.order(orders(tmp_path, spool=str(folder)))
+    assert shown() == {"waiting": 0, "oldest_timestamp_seconds": 0, "dead": 0}
+    spool = SpoolFolder(folder)
+    spool.append(1)
+    spool.append(2)
+    assert shown() == {"waiting": 2, "oldest_timestamp_seconds": FIRST + 1, "dead": 0}
+    other = spool.read()
+    other.bury(next(other.records()))
+    assert shown() == {"waiting": 1, "oldest_timestamp_seconds": FIRST + 2, "dead": 1}
+    spool.close()
+    folder.rename(tmp_path / "gone")
+    folder.write_text("no folder")
+    assert shown() == {}
+    folder.unlink()
+    (tmp_path / "gone").rename(folder)
+    assert shown() == {"waiting": 1, "oldest_timestamp_seconds": FIRST + 2, "dead": 1}
+
+
+def test_only_job_end_has_a_spool(tmp_path: Path) -> None:
+    """The orders name the spool of the configuration for job_end, and none for other plugins."""
+    config = Config.model_validate({"metrics": {"textfiles": "/x"}, "job_end": {"spool": "/spool"}})
+    assert wanted(config, "job_end")["metrics"]["spool"] == "/spool"
+    assert wanted(config, "job_submit")["metrics"]["spool"] is None
+
+
 def test_the_dashboard_asks_for_what_exists() -> None:
     """Every metric and label in the dashboard exists, and every metric is in it and in the page of the guide."""
     dashboard = json.loads((ROOT / "contrib/grafana/slurmhooks.json").read_text())
@@ -229,6 +269,13 @@ def test_the_dashboard_asks_for_what_exists() -> None:
         if metric is not counts.registry:
             (family,) = metric.describe()
             labels[family.name + {"counter": "_total"}.get(family.type, "")] = {*metric._labelnames, "instance"}
+    page = (ROOT / "docs/metrics.md").read_text()
+    assert set(re.findall(r"^\| `(slurmhooks_\w+)`", page, re.MULTILINE)) == set(labels)
+    everything = {*labels} - {"slurmhooks_hooks_info"}
+    of_power = re.findall(r"^\| `(slurmhooks_power_\w+)`", (ROOT / "docs/power.md").read_text(), re.MULTILINE)
+    labels |= {name: {"instance"} for name in of_power}
+    alerts = yaml.safe_load((ROOT / "contrib/grafana/alerts.yml").read_text())["groups"]
+    queries += [rule["expr"] for group in alerts for rule in group["rules"]]
     used = set()
     for query in queries:
         for name, braces in re.findall(r"(slurmhooks_\w+)(\{[^}]*\})?", query):
@@ -237,6 +284,4 @@ def test_the_dashboard_asks_for_what_exists() -> None:
             assert set(re.findall(r"(\w+)=", braces)) <= labels[metric], query
         asked = {label for group in re.findall(r"by \(([^)]*)\)", query) for label in group.split(", ")} - {"le"}
         assert asked <= set().union(*(labels[re.sub(r"_bucket$", "", n)] for n in re.findall(r"slurmhooks_\w+", query)))
-    assert used >= set(labels) - {"slurmhooks_hooks_info"}
-    page = (ROOT / "docs/metrics.md").read_text()
-    assert set(re.findall(r"^\| `(slurmhooks_\w+)`", page, re.MULTILINE)) == set(labels)
+    assert used >= everything

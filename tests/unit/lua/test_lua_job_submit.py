@@ -12,7 +12,6 @@ from slurmhooks.errors import LoadError, Reject, StaleHandleError
 from slurmhooks.log import ERROR, INFO
 from slurmhooks.lua import job_submit
 from slurmhooks.lua.job_submit import Options
-from slurmhooks.lua.runtime import State
 from tests.unit.lua.conftest import Load, Loaded
 
 
@@ -282,22 +281,6 @@ def test_a_script_that_does_not_load_is_a_finding(
         assert said_of_it in caught.value.findings[0]
         (line,) = (line for _, line in said.lines if line.startswith("job_submit/lua: ") and said_of_it in line)
         assert line.endswith(", using previous script") == has_former
-
-
-@pytest.mark.parametrize(("text", "told"), [("x = 7 // 2 = 3", True), ("error('at load')", False)])
-def test_a_syntax_error_names_the_lua(tmp_path: Path, said: SimpleNamespace, text: str, told: bool) -> None:
-    """Which syntax is valid depends on the version of Lua: the finding names it, and the key that chooses another.
-
-    The line in the log is Slurm's alone.
-    """
-    path = tmp_path / "job_submit.lua"
-    path.write_text(text)
-    with pytest.raises(LoadError) as caught:
-        job_submit.load(str(path), Options(), (24, 11))
-    version = State(None).version
-    remark = f"read as Lua {version}; [lua] version of slurmhooks.toml chooses another one"
-    assert (remark in caught.value.findings[0]) == told
-    assert not [line for _, line in said.lines if "[lua] version" in line]
 
 
 @pytest.mark.parametrize(("release", "times"), [((25, 5), 0), ((25, 11), 1)])

@@ -2,11 +2,16 @@
 """What a job_submit.lua says to users and to the log."""
 
 import random
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from slurmhooks.errors import LoadError
 from slurmhooks.log import INFO, visible
+from slurmhooks.lua import job_submit
+from slurmhooks.lua.job_submit import Options
+from slurmhooks.lua.runtime import State
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord
 from slurmhooks.testing.job_tables import fake_jobs, fake_partitions, fake_reservations
 from tests.unit.lua.conftest import END, Load
@@ -95,3 +100,19 @@ def test_the_first_user_reads_what_a_script_says_while_it_is_loaded(load: Load, 
     script.submit()
     script.submit()
     assert said.user == ["initialized", "called", "called"]
+
+
+@pytest.mark.parametrize(("text", "told"), [("x = 7 // 2 = 3", True), ("error('at load')", False)])
+def test_a_syntax_error_names_the_lua(tmp_path: Path, said: SimpleNamespace, text: str, told: bool) -> None:
+    """Which syntax is valid depends on the version of Lua: the finding names it, and the key that chooses another.
+
+    The line in the log is Slurm's alone.
+    """
+    path = tmp_path / "job_submit.lua"
+    path.write_text(text)
+    with pytest.raises(LoadError) as caught:
+        job_submit.load(str(path), Options(), (24, 11))
+    version = State(None).version
+    remark = f"read as Lua {version}; [lua] version of slurmhooks.toml chooses another one"
+    assert (remark in caught.value.findings[0]) == told
+    assert not [line for _, line in said.lines if "[lua] version" in line]

@@ -147,6 +147,11 @@ class Report:
     needs: list[Need]
     notes: list[str]
 
+    def share(self, requests: int) -> str:
+        """Return what part of the requests that were compared these are, such as " (28 %)"; empty for none."""
+        compared = self.requests - self.unknown
+        return f" ({100 * requests // compared} %)" if requests and compared else ""
+
     @property
     def same(self) -> bool:
         """Whether every request was compared and none differs."""

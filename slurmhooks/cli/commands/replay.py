@@ -153,11 +153,13 @@ def show(report: Report) -> None:
     if report.same:
         click.echo(click.style("nothing differs", fg="green", bold=True))
     else:
-        more = f"{report.more_refused} more refused, {report.fewer_refused} fewer"
+        share, fewer = report.share(report.more_refused), report.share(report.fewer_refused)
+        more = f"{report.more_refused} more refused{share}, {report.fewer_refused} fewer{fewer}"
         differ = "differs" if report.different == 1 else "differ"
         click.echo(click.style(f"{counted(report.different, 'request')} {differ}: {more}", fg="yellow", bold=True))
     for rule in report.rules:
-        counts = [f"{rule.more} more"] * bool(rule.more) + [f"{rule.fewer} fewer"] * bool(rule.fewer)
+        numbers = ((rule.more, "more"), (rule.fewer, "fewer"))
+        counts = [f"{number} {which}{report.share(number)}" for number, which in numbers if number]
         lines = [f"users: {_shares(rule.users)}", f"accounts: {_shares(rule.accounts)}", *_examples(rule.examples)]
         output.show(f"{rule.rule} refuses {', '.join(counts)}", lines)
     for field in report.fields:

@@ -87,7 +87,11 @@ def page(report: Report) -> Page:
         {"more": [rule.more for rule in rows], "fewer": [rule.fewer for rule in rows]},
         stacked=False,
     )
-    page.add(table(("rule", "more", "fewer"), [(rule.rule, rule.more, rule.fewer) for rule in report.rules]))
+    numbers = [
+        (rule.rule, rule.more, report.share(rule.more).strip(" ()"), rule.fewer, report.share(rule.fewer).strip(" ()"))
+        for rule in report.rules
+    ]
+    page.add(table(("rule", "more", "of those compared", "fewer", "of those compared"), numbers))
     for rule in report.rules:
         page.add(element("h3", rule.rule))
         for title, shares in (("user", rule.users), ("account", rule.accounts)):

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import slurmhooks
+from slurmhooks.accounting.assumed import ASSUMABLE
 from slurmhooks.accounting.export import SCRIPTS
 from slurmhooks.accounting.saved import Saved
 from slurmhooks.accounting.submission import Computing, kept
@@ -186,7 +187,7 @@ def from_accounting(text: str) -> None:
         file.write(output([record], scripts={"1": text.replace("\0", "") + "\n"}))
         file.flush()
         saved = Saved(file.fileno())
-    computing = Computing(saved.release)
+    computing = Computing(saved.release, frozenset({"options", *ASSUMABLE}))
     for job in saved:
         computing.request(job, kept(saved.kept(SCRIPTS, job["JobID"]), None))
 
@@ -294,6 +295,7 @@ def test_long_texts_cost_no_more_than_their_length(read: Read, unit: str) -> Non
 
 
 READ_BY: dict[str, str] = {
+    "accounting.assumed": "from_accounting",
     "accounting.saved": "from_accounting",
     "accounting.script_options": "from_accounting",
     "accounting.words": "from_accounting",

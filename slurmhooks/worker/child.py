@@ -81,7 +81,8 @@ class Child:
         """Take what the configuration says, which only the supervisor's user can tell.
 
         Returns:
-            what it says about requests that nobody can serve; UNKNOWN: it is from another user.
+            what it says about requests that nobody can serve from now on; UNKNOWN: it is from another user, or of a
+            trial.
 
         Raises:
             ValueError: the message is invalid.
@@ -90,8 +91,14 @@ class Child:
         if _is_ours(message):
             self.settings = Settings.read(document["settings"])
             self.watch = Watch.of(document["watch"])
-            return Availability.ACCEPT if self.settings.accept else Availability.REJECT
-        return Availability.UNKNOWN
+        return Availability.UNKNOWN if self.is_trial else self.available
+
+    @property
+    def available(self) -> Availability:
+        """What its configuration says about requests that nobody can serve; UNKNOWN: that is not known."""
+        if self.settings is None:
+            return Availability.UNKNOWN
+        return Availability.ACCEPT if self.settings.accept else Availability.REJECT
 
     def loaded(self, message: Message) -> None:
         """Take what was loaded; the generation goes into service once its first worker is ready.

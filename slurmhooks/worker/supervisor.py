@@ -229,7 +229,7 @@ class Supervisor:
                 child.deadline = 0.0
                 self._accident(number, text)
             elif number == self._serving and message.value >= ACCIDENTS:
-                self._to_client(message._replace(pid=self._available, text=text))
+                self._to_client(message._replace(pid=child.available, text=text))
         else:
             return False
         return True

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks.wire.protocol import Control
-from tests.native.workers import below, wait_for
+from slurmhooks.processes.control import Message
+from slurmhooks.wire.protocol import Availability, Control
+from slurmhooks.worker import requests
+from tests.native.workers import PATIENCE, below, wait_for
 from tests.unit.worker.supervisors import HURRIED, Supervisor
 
 pytestmark = pytest.mark.slow
@@ -153,3 +155,28 @@ def test_modules_of_another_build_serve_nobody(supervisor: Supervisor) -> None:
         "(newer): build and install the plugins if that is not done yet, and restart slurmctld" in supervisor.errors()
     )
     supervisor.end()
+
+
+CHANGES = {
+    "a set that is tried": "",
+    "files that do not load": "raise LoadError(['wrong'])",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_is_not_in_force_decides_nothing(supervisor: Supervisor, tmp_path: Path, change: str) -> None:
+    """Requests that the set in force cannot serve end as its own configuration says, whatever was read since."""
+    ended = tmp_path / "ended"
+    start = f"if os.path.exists({str(ended)!r}): os._exit(1)"
+    supervisor.put(start=start, settings={"reload": False, "workers": 1})
+    supervisor.start(hurried=f"{HURRIED} from slurmhooks.processes import backoff; backoff.MOST = 0.01;")
+    worker = supervisor.receive(Control.WORKER)
+    supervisor.receive(Control.SERVING)
+    supervisor.put(load=CHANGES[change], settings={"reload": False, "on_unavailable": "accept"})
+    request = "reload" if CHANGES[change] else f"{requests.PREPARE}0123456789abcdef"
+    (answer,) = requests.ask(request, str(tmp_path), os.getuid(), PATIENCE)
+    assert bool(answer) == bool(CHANGES[change])
+    ended.touch()
+    supervisor.receive(Control.DIED)  # its channel was closed
+    supervisor.send(Message(Control.RELEASED, worker.generation, worker.pid))
+    assert supervisor.receive(Control.UNAVAILABLE).pid == Availability.REJECT

@@ -8,7 +8,7 @@ import os
 import pwd
 import stat
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -50,17 +50,15 @@ class File:
             OSError: it cannot be read, or is not a regular file.
         """
         fd = regular.opened(path)
-        status = os.fstat(fd)
+        groups = _readers(os.fstat(fd), stat.S_IROTH, stat.S_IRGRP)
         content = trusted.rest_of(fd)
-        if not status.st_mode & stat.S_IROTH:
-            return cls(content, True, _group(status) if status.st_mode & stat.S_IRGRP else "")
-        for folder in path.parents if below is not None else ():
-            status = folder.stat()
-            if not status.st_mode & stat.S_IXOTH:
-                return cls(content, True, _group(status) if status.st_mode & stat.S_IXGRP else "")
-            if folder == below:
-                break
-        return cls(content)
+        for way in _ways(path) if below is not None else ():
+            for folder in way.parents:
+                groups |= _readers(folder.stat(), stat.S_IXOTH, stat.S_IXGRP)
+                if below is not None and folder.resolve() == below.resolve():
+                    break
+        # Who may read it is in all of these groups; a copy has one.
+        return cls(content, bool(groups), groups.pop() if len(groups) == 1 else "")
 
     def write(self, path: Path, slurm_user: int) -> None:
         """Write the file so that nobody changes it by accident, and users cannot read it if it is private.
@@ -84,6 +82,21 @@ class File:
                 " have: change its mode or group, if users may read it, or another group"
             ) from error
         os.chown(path, -1, group)
+
+
+def _ways(path: Path) -> Iterator[Path]:
+    """Yield a path of a file that exists, and where it leads, one link after the other."""
+    yield path
+    for part in (*reversed(path.parents), path):
+        if part.is_symlink():
+            yield from _ways(part.parent / os.readlink(part) / path.relative_to(part))
+            return
+
+
+def _readers(status: os.stat_result, others: int, group: int) -> set[str]:
+    """Return the group that the mode of a file or folder lets in, if it keeps out others; empty: no group."""
+    mode = status.st_mode
+    return set() if mode & others else {_group(status) if mode & group else ""}
 
 
 def _group(status: os.stat_result) -> str:
@@ -130,6 +143,11 @@ def unpack(data: bytes, source: str) -> dict[str, File]:
     if nested or "slurmhooks.toml" not in files or pack(files) != data:
         raise Finding(f"{source}: not a bundle as 'slurmhooks bundle' makes it, or damaged; it is not deployed")
     return files
+
+
+def private(files: Mapping[str, File]) -> list[str]:
+    """Return the names of the files that users may not read."""
+    return sorted(name for name, file in files.items() if file.is_private)
 
 
 def identity(data: bytes) -> str:

@@ -46,7 +46,7 @@ def command(folder: Path, path: Path | None, key: Path | None) -> None:
     data = archive.pack(files)
     bundle = archive.identity(data)
     path = path or Path(f"{bundle}{archive.SUFFIX}")
-    archive.write(path, data, 0o644)
+    archive.write(path, data, 0o600 if archive.private(files) else 0o644)
     report = Report(bundle=bundle, path=path, files=sorted(files))
     if key is not None:
         report.signature = signature.sign(path, key)

@@ -75,6 +75,11 @@ def command(
     else:
         data, signer = read(source, sysconfdir)
         files, notes, revision = archive.unpack(data, str(source)), [], None
+    if script is not None and (private := archive.private(files)):
+        raise Finding(
+            f"{script}: refused: every user can read a Prolog, and users may not read {private[0]}: change its mode"
+            " and that of its folder, if they may, or deploy the archive on each node"
+        )
     trusted.guard()
     store = Store(sysconfdir)
     with store.locked():

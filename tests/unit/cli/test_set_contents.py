@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from slurmhooks.cli.bundles import archive
 from slurmhooks.cli.bundles.store import Store
 from tests.unit.cli.deploying import HANDLER, deploy, handlers, make, rollback
 
@@ -68,6 +69,65 @@ def test_modes_are_kept(
     assert (status.st_uid, status.st_gid) == (0, 1 if private else 0)
     if way != "kept":
         assert run("status", "--sysconfdir", site.etc).exit_code == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: groups of files need root")
+@pytest.mark.parametrize(
+    ("file", "inner", "outer", "group"),
+    [
+        ((0o640, 1), (0o755, 0), (0o755, 0), "daemon"),
+        ((0o640, 1), (0o750, 1), (0o755, 0), "daemon"),
+        ((0o640, 1), (0o700, 1), (0o755, 0), ""),
+        ((0o640, 1), (0o750, 2), (0o755, 0), ""),
+        ((0o644, 0), (0o750, 1), (0o750, 2), ""),
+        ((0o644, 0), (0o755, 0), (0o750, 1), "daemon"),
+    ],
+)
+@pytest.mark.parametrize("link", ["", "file", "folder"])
+def test_who_may_read(
+    open_folder: Path,
+    link: str,
+    file: tuple[int, int],
+    inner: tuple[int, int],
+    outer: tuple[int, int],
+    group: str,
+) -> None:
+    """A copy lets in a group only if nothing on the way to the file keeps it out, links or not."""
+    base, elsewhere = open_folder / "base", open_folder / "elsewhere"
+    for each in (base, elsewhere):
+        each.mkdir(mode=0o755)
+    place = (elsewhere if link else base) / "outer" / "inner"
+    place.mkdir(parents=True)
+    (place / "a.py").write_text("")
+    for path, (mode, gid) in ((place / "a.py", file), (place, inner), (place.parent, outer)):
+        os.chown(path, 0, gid)
+        path.chmod(mode)
+    named = place / "a.py"
+    if link == "file":
+        named = base / "a.py"
+        (elsewhere / "link").symlink_to("outer/inner/a.py")
+        named.symlink_to("../elsewhere/link")
+    elif link == "folder":
+        (base / "hooks.d").symlink_to(place)
+        named = base / "hooks.d" / "a.py"
+    assert archive.File.read(named, base) == archive.File(b"", True, group)
+
+
+def test_archives_of_private_files(site: "Site", run: "Call", open_folder: Path) -> None:
+    """Neither an archive nor a Prolog shows users what they cannot read in the folder."""
+    site.file(HANDLER.format(1))
+    path, script = open_folder / "b.tar", open_folder / "prolog"
+    assert run("bundle", site.etc, "--output", path).exit_code == 0
+    assert path.stat().st_mode & 0o777 == 0o644
+    (site.hooks / "a.py").chmod(0o640)
+    assert run("bundle", site.etc, "--output", path).exit_code == 0
+    assert path.stat().st_mode & 0o777 == 0o600
+    for source in (path, site.etc):
+        result = run("deploy", source, "--sysconfdir", site.etc, "--prolog", script)
+        assert result.exit_code == 1
+        assert "every user can read a Prolog, and users may not read hooks.d/a.py" in result.output
+    assert Store(site.etc).deployed is None
+    assert not script.exists()
 
 
 def test_private_files_for_launches(site: "Site", run: "Call") -> None:

@@ -70,8 +70,9 @@ def find_running(sysconfdir: Path) -> tuple[list[Running], list[str]]:
     from slurmhooks.cli import progress
     from slurmhooks.worker import requests
 
+    nobody = [f"{sysconfdir}: no slurmctld on this machine has loaded a plugin of slurmhooks"]
     if not requests.names(str(sysconfdir)):
-        return [], [f"{sysconfdir}: no slurmctld on this machine has loaded a plugin of slurmhooks"]
+        return [], nobody
     parameters.use(sysconfdir)
     running, notes = [], []
     with progress.waiting("asking slurmctld"):
@@ -81,7 +82,15 @@ def find_running(sysconfdir: Path) -> tuple[list[Running], list[str]]:
             running.append(documents.build(Running, answer))
         else:
             notes += [f"the hooks in force in slurmctld are unknown: {finding}" for finding in answer["findings"]]
-    return running, notes
+    return running, notes if answers else nobody  # other users may have made all of the sockets
+
+
+def are_asked(sysconfdir: Path) -> bool:
+    """Tell whether a slurmctld of this machine is asked about what is to come into force."""
+    from slurmhooks.worker import requests
+
+    parameters.use(sysconfdir)
+    return requests.is_served(str(sysconfdir), slurm_conf.slurm_user())
 
 
 def missing(sysconfdir: Path, host: str, running: list[Running]) -> list[str]:

@@ -34,6 +34,8 @@ MAX_CONNECTIONS = 32
 """Maximum number of connections at one time."""
 CONNECT = 2.0
 """Seconds after which sockets that accept no connection are ignored: a user may have created them."""
+SILENT = "slurmctld's supervisor has ended, or could not answer: see slurmctld's log, and run this again"
+"""The finding for a supervisor that has closed the connection, perhaps for lack of descriptors."""
 _CREDENTIALS = Struct("iII")
 
 
@@ -186,7 +188,7 @@ def ask(text: str, folder: str, slurm_user: int, seconds: float) -> list[dict[st
         seconds: how long to wait for an answer.
 
     Returns:
-        their answers; an empty list if no supervisor runs.
+        their answers, and a finding of each that has not answered; an empty list if no supervisor runs.
     """
     candidates = names(folder)
     if candidates and os.getuid() not in (0, slurm_user):
@@ -199,12 +201,21 @@ def ask(text: str, folder: str, slurm_user: int, seconds: float) -> list[dict[st
                 connection.send(text.encode())
                 _, documents, _, _ = socket.recv_fds(connection, MAX_REQUEST, 1)
             except ConnectionError:
-                continue  # it has just ended
+                documents = []
             except TimeoutError:
                 answers.append({"findings": [f"no answer within {seconds:g} s"]})
                 continue
-            answers += map(descriptors.values, documents)
+            # No answer is no agreement.
+            answers += map(descriptors.values, documents) if documents else [{"findings": [SILENT]}]
     return answers
+
+
+def is_served(folder: str, slurm_user: int) -> bool:
+    """Tell whether a supervisor on this machine serves a configuration; see :func:`ask`."""
+    connections = _connect(names(folder), slurm_user)
+    for connection in connections:
+        connection.close()
+    return bool(connections)
 
 
 def channels(folder: str, slurm_user: int, seconds: float) -> list[socket.socket]:

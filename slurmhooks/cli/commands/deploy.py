@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from slurmhooks.cli import configuration, output, parameters
+from slurmhooks.cli import configuration, controllers, output, parameters
 from slurmhooks.cli.bundles import activation, archive, checkout, contents, history, prolog, signature
 from slurmhooks.cli.bundles.archive import File
 from slurmhooks.cli.bundles.store import Store
@@ -17,7 +17,6 @@ from slurmhooks.cli.progress import note
 from slurmhooks.errors import LoadError
 from slurmhooks.files import misplaced, regular, trusted
 from slurmhooks.site import sources as site
-from slurmhooks.worker import requests
 
 
 @dataclass(kw_only=True)
@@ -103,7 +102,7 @@ def command(
         finally:
             store.prune()
     report.notes = [at_source(text, store, source) for text in report.notes]
-    report.asked = bool(requests.names(str(sysconfdir)))
+    report.asked = controllers.are_asked(sysconfdir)
     if script is not None and not dry_run:
         # Only now: a Prolog in use is in force on the nodes once it is written.
         signed = signature.beside(source)

@@ -5,13 +5,12 @@ from pathlib import Path
 
 import click
 
-from slurmhooks.cli import output, parameters
+from slurmhooks.cli import controllers, output, parameters
 from slurmhooks.cli.bundles import activation, archive, contents, history, prolog, switches
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.commands import deploy
 from slurmhooks.cli.findings import Findings
 from slurmhooks.files import trusted
-from slurmhooks.worker import requests
 
 
 @click.command("off")
@@ -54,6 +53,6 @@ def command(
             report.notes = notes + activation.activate(store, event, plugin_dir)
         finally:
             store.prune()
-    report.asked = bool(requests.names(str(sysconfdir)))
+    report.asked = controllers.are_asked(sysconfdir)
     report.notes += prolog.others(sysconfdir, target)
     output.result(report, deploy.show)

@@ -5,13 +5,12 @@ from pathlib import Path
 
 import click
 
-from slurmhooks.cli import output, parameters
+from slurmhooks.cli import controllers, output, parameters
 from slurmhooks.cli.bundles import activation, contents, history, prolog
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.commands import deploy
 from slurmhooks.cli.findings import Finding
 from slurmhooks.files import trusted
-from slurmhooks.worker import requests
 
 
 @click.command("on")
@@ -40,6 +39,6 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
         report = deploy.Report(bundle=target, before=before)
         report.changes = contents.changes(was, contents.of_folder(store.place(target)))
         report.notes = notes + activation.activate(store, event, plugin_dir)
-    report.asked = bool(requests.names(str(sysconfdir)))
+    report.asked = controllers.are_asked(sysconfdir)
     report.notes += prolog.others(sysconfdir, target)
     output.result(report, deploy.show)

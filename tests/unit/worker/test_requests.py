@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+import errno
 import os
+import select
 import socket
+import threading
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from slurmhooks.processes import descriptors
 from slurmhooks.worker import requests
+from tests.native.workers import PATIENCE
 
 
 def test_names_of_strangers() -> None:
@@ -45,6 +51,7 @@ def test_sockets_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         bind(stack, f"{start}{os.getpid()}")
         assert requests.names(str(tmp_path)) == names
         assert requests.ask("reload", str(tmp_path), 0, 1) == []
+        assert not requests.is_served(str(tmp_path), 0)
         supervisors = [requests.Requests(), requests.Requests()]
         assert len(requests.names(str(tmp_path))) == 5
         for supervisor in supervisors:
@@ -58,6 +65,48 @@ def test_a_supervisor_of_another_user(tmp_path: Path, monkeypatch: pytest.Monkey
     with ExitStack() as stack:
         listening = bind(stack, f"{requests.start_of_name(str(tmp_path))}{0:016x}")
         assert requests.ask("reload", str(tmp_path), os.getuid(), 1) == []
+        assert not requests.is_served(str(tmp_path), os.getuid())
         connection, _ = listening.accept()
         assert connection.recv(1) == b""
         connection.close()
+
+
+def end(served: requests.Requests, asked: requests.Asked) -> None:
+    """Take the place of a supervisor that ends."""
+    served.close()
+
+
+def without_descriptors(served: requests.Requests, asked: requests.Asked) -> None:
+    """Answer where no descriptor is free."""
+
+    def full(content: dict[str, object]) -> int:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(descriptors, "document", full)
+        served.answer(asked, {})
+
+
+@pytest.mark.parametrize("fault", [end, without_descriptors])
+def test_a_supervisor_that_does_not_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Callable[[requests.Requests, requests.Asked], None]
+) -> None:
+    """What a supervisor says nothing about is not accepted by it."""
+    (tmp_path / "slurm.conf").write_text("")
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
+    served = requests.Requests()
+    assert requests.is_served(str(tmp_path), os.getuid())
+
+    def serve() -> None:
+        asked: list[requests.Asked] = []
+        while not asked:
+            ready, _, _ = select.select(served.sockets, [], [])
+            asked = served.ready({each.fileno() for each in ready})
+        fault(served, asked[0])
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    answers = requests.ask(f"{requests.PREPARE}0123456789abcdef", str(tmp_path), os.getuid(), PATIENCE)
+    thread.join()
+    served.close()
+    assert answers == [{"findings": [requests.SILENT]}]

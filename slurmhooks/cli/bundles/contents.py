@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The content of a set: slurmhooks.toml and every file that it, or a line of plugstack.conf, names."""
 
+import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from slurmhooks.cli import configuration
@@ -11,13 +13,18 @@ from slurmhooks.cli.bundles import sources
 from slurmhooks.cli.bundles.archive import File
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.files import home, misplaced, paths, plugstack
+from slurmhooks.files import durable, home, misplaced, paths, plugstack
 from slurmhooks.site import replaced
 from slurmhooks.site import sources as site
 
 UNFINISHED = "slurmhooks.d/unfinished"
 """The file that exists from the beginning to the end of a deployment, relative to the same folder."""
 PLUGSTACK = "plugstack.conf"
+GROUPS = ".groups"
+"""The file of a set in the store that has its :data:`Groups`."""
+Groups = dict[str, tuple[str, int]]
+"""Of each private file: the group that its archive names, and the id of the group that its copy has for that. The id
+does not tell the name: a file without a group has that of SlurmUser."""
 
 
 def collect(folder: Path, lines: Iterable[str] | None = None) -> tuple[dict[str, File], list[str]]:
@@ -125,8 +132,26 @@ def of_folder(folder: Path) -> dict[str, File]:
     Raises:
         OSError: a file cannot be read.
     """
-    names = (Path(place, name) for place, _, files in _walk(folder) for name in files)
-    return {str(name.relative_to(folder)): File.read(name) for name in names}
+    made, groups = {}, _read_groups(folder)
+    for path in (Path(place, name) for place, _, files in _walk(folder) for name in files):
+        name, file = str(path.relative_to(folder)), File.read(path)
+        group, gid = groups.get(name, ("", -1))
+        made[name] = replace(file, group=group) if file.is_private and path.stat().st_gid == gid else file
+    return made
+
+
+def write_groups(folder: Path, groups: Groups) -> None:
+    """Write the groups of the private files of a set, if there are any."""
+    if groups:
+        durable.write(folder / GROUPS, json.dumps(groups).encode(), 0o444)
+
+
+def _read_groups(folder: Path) -> Groups:
+    """Return the groups of the private files of a set; none if they are not known, which changes its id."""
+    try:
+        return {name: (group, gid) for name, (group, gid) in json.loads((folder / GROUPS).read_bytes()).items()}
+    except (FileNotFoundError, ValueError, TypeError, AttributeError):
+        return {}
 
 
 def changes(before: dict[str, File], after: dict[str, File]) -> list[str]:

@@ -148,10 +148,14 @@ class Store:
         new = Path(tempfile.mkdtemp(prefix=INCOMPLETE, dir=self._sets))
         new.chmod(0o755)
         user = slurm_conf.user_in(slurm_conf.file_in(str(self.sysconfdir)))
+        groups: contents.Groups = {}
         for name, file in files.items():
             path = new / name
             path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
             file.write(path, user)
+            if file.is_private:
+                groups[name] = (file.group, path.stat().st_gid)
+        contents.write_groups(new, groups)
         for place in contents.folders(new):
             with suppress(FileExistsError, NotADirectoryError):  # a file of the set, which the loader refuses
                 place.mkdir(mode=0o755, parents=True)

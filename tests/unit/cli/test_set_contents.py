@@ -113,6 +113,29 @@ def test_who_may_read(
     assert archive.File.read(named, base) == archive.File(b"", True, group)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: groups of files need root")
+@pytest.mark.parametrize(("mode", "group"), [(0o600, 0), (0o600, 2), (0o640, 0), (0o640, 1)])
+def test_private_files_of_a_slurm_user(site: "Site", run: "Call", mode: int, group: int) -> None:
+    """Whatever SlurmUser is, a private file deploys, its set is intact, and another group counts as a change."""
+    site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=python", "SlurmUser=daemon")
+    site.plugstack()
+    site.file(HANDLER.format(1))
+    os.chown(site.hooks / "a.py", 0, group)
+    (site.hooks / "a.py").chmod(mode)
+    deployed = put(site, run)["bundle"]
+    copy = in_force(site) / "hooks.d" / "a.py"
+    assert (copy.stat().st_mode & 0o777, copy.stat().st_gid) == (0o440, 1)  # that of the user daemon
+    assert put(site, run)["before"] == deployed
+    status = run("status", "--sysconfdir", site.etc)
+    assert status.exit_code == 0, status.output
+    assert run("off", "--all", "--sysconfdir", site.etc).exit_code == 0
+    assert run("on", "--sysconfdir", site.etc).exit_code == 0
+    assert copy.stat().st_gid == 1
+    os.chown(copy, 0, 3)
+    status = run("status", "--sysconfdir", site.etc)
+    assert (status.exit_code, "changed by hand" in status.output) == (1, True)
+
+
 def test_archives_of_private_files(site: "Site", run: "Call", open_folder: Path) -> None:
     """Neither an archive nor a Prolog shows users what they cannot read in the folder."""
     site.file(HANDLER.format(1))

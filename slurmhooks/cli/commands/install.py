@@ -92,15 +92,19 @@ def command(source: Path, plugin_dir: Path | None, sysconfdir: Path, lean: bool,
 
 
 def needed_callbacks(sysconfdir: Path) -> list[str]:
-    """Return a finding for each handler in force that the lean plugin would leave out: slurmd would not start."""
+    """Return a finding for each handler in force that the lean plugin would leave out: slurmd would not start.
+
+    If hooks do not load, nobody knows what they need, and the reasons are the findings.
+    """
     from slurmhooks.cli.checks import report
 
     if not configuration.file_in(sysconfdir).exists():
         return []
     costly = {f"hook.spank.{name}" for name in variants.COSTLY_CALLBACKS}
-    return [
+    loaded = in_child(report.of_loading, sysconfdir, None)
+    return loaded.findings + [
         f"{row.where}: --lean leaves out what handler {row.handler} of {row.hook} needs"
-        for row in in_child(report.of_loading, sysconfdir, None).handlers
+        for row in loaded.handlers
         if row.hook in costly
     ]
 

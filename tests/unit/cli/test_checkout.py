@@ -23,7 +23,7 @@ def repository(open_folder: Path) -> Path:
 
 
 def test_revision(repository: Path, tmp_path: Path) -> None:
-    """A checkout, a folder in it and another working tree of its repository have a revision; other folders have none."""
+    """A checkout, a folder in it and another working tree of it have a revision; other folders have none."""
     inner, tree = repository / "site", repository.parent / "tree"
     inner.mkdir()
     (inner / "a.py").write_text("")

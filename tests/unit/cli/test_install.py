@@ -106,6 +106,23 @@ def test_lean_where_callbacks_are_needed(run: Run, site: Site, build: Path) -> N
     assert not (site.plugins / "spank_python.so").is_symlink()
 
 
+def test_lean_where_hooks_do_not_load(run: Run, site: Site, build: Path) -> None:
+    """--lean is refused while hooks do not load: nobody knows what those need that are loaded once they are repaired."""
+    site.file("@hook.spank.job_prolog\ndef prolog(spank): pass\n", name="b.py")
+    site.file("def (")
+    result = run("install", "--from", build, "--plugin-dir", site.plugins, "--sysconfdir", site.etc, "--lean")
+    assert result.exit_code == 1
+    assert f"{site.hooks}/a.py:2: " in result.output
+    assert not (site.plugins / "spank_python.so").is_symlink()
+
+
+def test_lean_before_anything_is_configured(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
+    """--lean needs no hooks: the first installation comes before them."""
+    (machine.etc / "slurm.conf").write_text(f"PluginDir={plugins}\n")
+    result = run("install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc, "--lean")
+    assert result.exit_code == 0, result.output
+
+
 def test_plugin_folder_comes_from_slurm_conf(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
     """Without --plugin-dir, the first existing folder of PluginDir is used."""
     (machine.etc / "slurm.conf").write_text(f"PluginDir=/no/such:{plugins}\n")

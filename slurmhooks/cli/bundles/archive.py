@@ -134,7 +134,7 @@ def unpack(data: bytes, source: str) -> dict[str, File]:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:
             for member in tar:
                 content = tar.extractfile(member) if member.type == tarfile.REGTYPE and not member.issparse() else None
-                if content is None or not _is_plain(member.name):
+                if content is None or not is_plain(member.name):
                     raise Finding(f"{source}: {member.name!r} in it is not a file of a bundle; it is not deployed")
                 files[member.name] = File(content.read(), member.mode != PUBLIC, member.gname)
     except (tarfile.TarError, EOFError, ValueError, OverflowError, RecursionError) as error:
@@ -168,6 +168,6 @@ def write(path: Path, data: bytes, mode: int) -> None:
         raise Finding(f"{path}: its folder does not exist: create it") from error
 
 
-def _is_plain(name: str) -> bool:
+def is_plain(name: str) -> bool:
     """Tell whether a name stays below the folder of the bundle, and is in normal form."""
     return "\0" not in name and all(part not in ("", ".", "..") for part in name.split("/"))

@@ -126,6 +126,12 @@ def known_lines(folder: Path) -> list[str] | None:
         return None
 
 
+def name_of(name: str) -> str:
+    """Return the name that a file has in a set, given by what a configuration or a line of plugstack.conf calls it."""
+    plain = os.path.normpath(name).replace("//", "/")
+    return f"{home.OUTSIDE}{plain}" if plain.startswith("/") else plain
+
+
 def of_folder(folder: Path) -> dict[str, File]:
     """Return the files of a set that is in a folder.
 
@@ -201,9 +207,8 @@ class _Contents:
             return
         path = self.base / plain
         above = self.base if path.is_relative_to(self.base) else Path("/")
-        place = f"{home.OUTSIDE}{plain}" if plain.startswith("/") else plain
         try:
-            self.files[place] = File.read(path, None if self._in_store else above)
+            self.files[name_of(name)] = File.read(path, None if self._in_store else above)
         except OSError as error:
             self.findings.append(f"{path}: {error.strerror}; {key} names it")
 
@@ -262,8 +267,7 @@ class _Contents:
             inner.matches(pattern, f"{name}: [hooks]")
         for folder in read.hooks.packages:
             inner.folder(folder)
-        start = os.path.normpath(os.path.dirname(name))
-        start = f"{home.OUTSIDE}{start}" if start.startswith("/") else start
+        start = name_of(os.path.dirname(name))
         for inside, file in inner.files.items():
             # A file with an absolute name is in one place, whichever configuration names it.
             place = inside if inside.startswith(f"{home.OUTSIDE}/") else os.path.normpath(os.path.join(start, inside))

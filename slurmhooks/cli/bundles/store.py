@@ -136,8 +136,12 @@ class Store:
         """Store the files of a set, replacing files that were changed by hand; return its id.
 
         Raises:
-            Finding: the changed files are in force; or this machine does not have a group that may read a file.
+            Finding: the changed files are in force; a name leads out of the set; or this machine does not have a group
+                that may read a file.
         """
+        for name in files:
+            if not archive.is_plain(name):
+                raise Finding(f"{name}: not the name of a file of a set; nothing has changed")
         bundle = archive.identity(data)
         if self.place(bundle).exists():
             if bundle != self.deployed and self.content_id(bundle) != bundle:

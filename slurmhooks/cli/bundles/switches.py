@@ -2,6 +2,7 @@
 """Makes a set without some handlers of the set in force, for a night without sources."""
 
 import ast
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,7 +25,7 @@ def without_all(files: Mapping[str, File]) -> dict[str, File]:
         if name == contents.PLUGSTACK:
             kept[name] = file
             for config in re.findall(rb"^config=(\S+)", file.content, re.MULTILINE):
-                kept[config.decode("utf-8", "surrogateescape")] = File(b"")
+                kept[contents.name_of(os.fsdecode(config))] = File(b"")
     return kept
 
 

@@ -6,6 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from slurmhooks.cli.bundles import archive
+from slurmhooks.cli.bundles.archive import File
+from slurmhooks.cli.bundles.store import Store
+from slurmhooks.cli.findings import Finding
 from tests.unit.cli.deploying import handlers
 
 if TYPE_CHECKING:
@@ -91,17 +95,33 @@ def test_a_rule_of_slurmhooks_toml(site: "Site", run: "Call") -> None:
 
 
 def test_lines_of_plugstack(site: "Site", run: "Call") -> None:
-    """Without any handlers, lines of plugstack.conf that name files or a configuration still load."""
+    """Without any handlers, lines of plugstack.conf that name files or a configuration still load, and no source is
+    written.
+    """
     site.file("@hook.spank.init\ndef launch(spank): pass\n")
-    (site.etc / "other.toml").write_text('[hooks]\npaths = ["hooks.d/*.py"]\n')
-    for line in ("hooks.d/*.py", "config=other.toml"):
+    (site.etc / "slurmhooks.toml").write_text("")
+    other = site.etc / "other.toml"
+    other.write_text('[hooks]\npaths = ["hooks.d/*.py"]\n')
+    names = ("config=other.toml", f"config={other}", "config=./other.toml", f"config=/{site.etc}/./other.toml")
+    for line in ("hooks.d/*.py", *names):
         site.plugstack(f"required spank_python.so {line}")
         call(site, run, "deploy")
         assert handlers(site) == ["a:launch"]
         call(site, run, "off", "--all")
         assert handlers(site) == []
+        assert other.read_text() == '[hooks]\npaths = ["hooks.d/*.py"]\n'
         call(site, run, "on")
         assert handlers(site) == ["a:launch"]
+
+
+@pytest.mark.parametrize("name", ["/tmp/a", "../a", "a//b", "a/../b", "", "."])
+def test_names_that_leave_a_set(site: "Site", name: str) -> None:
+    """A store writes nothing outside the folder of a set, whatever it is told to put there."""
+    store = Store(site.etc)
+    files = {"slurmhooks.toml": File(b""), name: File(b"")}
+    with store.locked(), pytest.raises(Finding):
+        store.put(archive.pack(files), files)
+    assert list(store.place("").iterdir()) == []
 
 
 def test_what_is_refused(site: "Site", run: "Call") -> None:

@@ -17,8 +17,8 @@ from slurmhooks.files import durable, home, misplaced, paths, plugstack
 from slurmhooks.site import replaced
 from slurmhooks.site import sources as site
 
-UNFINISHED = "slurmhooks.d/unfinished"
-"""The file that exists from the beginning to the end of a deployment, relative to the same folder."""
+UNFINISHED = "slurmhooks.d/begun"
+"""The file that exists from the beginning to the end of a deployment, relative to the home."""
 PLUGSTACK = "plugstack.conf"
 GROUPS = ".groups"
 """The file of a set in the store that has its :data:`Groups`."""

@@ -27,7 +27,7 @@ class Event:
         verb: the command that put it in force; "present" for the files that were there before the first deployment.
         before: the id of what was in force when it happened; None if nothing was, or if that is not known.
         undo: the command undid the event before, which brought back what had been in force before that.
-        at: the time; None for events that an earlier release has recorded.
+        at: the time; None if it is not known.
         by: the name of the user who ran the command; None as for ``at``.
         message: the user's words about it, if any.
         revision: the revision of the checkout that the bundle was made of, if any.
@@ -54,9 +54,7 @@ def parse(text: bytes) -> list[Event]:
     Raises:
         ValueError, TypeError, RecursionError: it is damaged.
     """
-    # An earlier release has recorded ids.
-    rows = ({"bundle": row, "verb": "deploy"} if isinstance(row, str) else row for row in json.loads(text))
-    return [documents.build(Event, row) for row in rows]
+    return [documents.build(Event, row) for row in json.loads(text)]
 
 
 def render(events: Sequence[Event]) -> bytes:

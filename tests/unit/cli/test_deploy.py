@@ -272,7 +272,7 @@ def test_a_history_that_is_damaged(
 ) -> None:
     """Without a readable history the bundle in force stays, and the error says what to do."""
     deploy(make("one", HANDLER.format(1)))
-    history = site.etc / "slurmhooks.d" / "history"
+    history = site.etc / "slurmhooks.d" / "events"
     for damaged in (b"[", b'["\xff"]', b"[" * 100_000):
         history.write_bytes(damaged)
         result = run("rollback", "--sysconfdir", site.etc)
@@ -303,7 +303,7 @@ def test_a_home_elsewhere(
     assert sorted(path.name for path in place.iterdir()) == ["slurmhooks.d", "slurmhooks.manifest", "slurmhooks.set"]
 
 
-@pytest.mark.parametrize("name", ["unfinished", "slurmhooks.set"])
+@pytest.mark.parametrize("name", ["begun", "slurmhooks.set"])
 def test_what_cannot_be_replaced(
     site: "Site", run: "Call", make: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

@@ -95,9 +95,7 @@ def test_a_rule_of_slurmhooks_toml(site: "Site", run: "Call") -> None:
 
 
 def test_lines_of_plugstack(site: "Site", run: "Call") -> None:
-    """Without any handlers, lines of plugstack.conf that name files or a configuration still load, and no source is
-    written.
-    """
+    """Without any handlers, lines of plugstack.conf that name files or a configuration load; no source is written."""
     site.file("@hook.spank.init\ndef launch(spank): pass\n")
     (site.etc / "slurmhooks.toml").write_text("")
     other = site.etc / "other.toml"

@@ -99,9 +99,9 @@ def test_the_prolog_carries_a_bundle(
     assert deploys()
     (conf / "slurmhooks.set").symlink_to(f"slurmhooks.d/sets/{identity}")
     assert not deploys()
-    (conf / "slurmhooks.d" / "unfinished").write_text("")
+    (conf / "slurmhooks.d" / "begun").write_text("")
     assert deploys()
-    (conf / "slurmhooks.d" / "unfinished").unlink()
+    (conf / "slurmhooks.d" / "begun").unlink()
     (place / "slurmhooks.toml").unlink()
     assert deploys()
     machine.program("slurmhooks", "exit 1")  # type: ignore[attr-defined]

@@ -255,7 +255,12 @@ def test_what_an_earlier_release_has_deployed(site: "Site", run: "Call", make: C
     (site.etc / "slurmhooks.toml").unlink()
     (site.etc / "slurmhooks.toml").symlink_to("slurmhooks.d/current/slurmhooks.toml")
     (site.etc / "slurmhooks.d" / "current").symlink_to("bundles/0123456789abcdef")
+    (site.etc / "slurmhooks.d" / "history").write_text('["0123456789abcdef"]\n')
+    (site.etc / "slurmhooks.d" / "unfinished").write_text('["0123456789abcdef", null]\n')
     assert handlers(site) == ["a:version_1"]
+    assert site.found() == []
+    assert run("compile", "--sysconfdir", site.etc).exit_code == 0
+    assert run("status", "--sysconfdir", site.etc).exit_code == 0
     result = run("deploy", "--sysconfdir", site.etc)
     assert result.exit_code == 1
     assert "an earlier release has made it a link" in result.output
@@ -263,6 +268,7 @@ def test_what_an_earlier_release_has_deployed(site: "Site", run: "Call", make: C
     assert handlers(site) == ["a:version_2"]
     rollback(site, run)
     assert handlers(site) == ["a:version_1"]
+    assert run("status", "--sysconfdir", site.etc).exit_code == 0
 
 
 def test_libraries_of_a_lua_script(site: "Site", run: "Call") -> None:

@@ -228,7 +228,7 @@ def test_a_set_without_a_link(write: Write, tmp_path: Path) -> None:
     write("slurmhooks.toml", '[hooks]\nmodules = ["live"]\n')
     write("hooks.d/a.py", "")
     write("slurmhooks.d/sets/1/slurmhooks.toml", '[hooks]\nmodules = ["deployed"]\n')
-    write("slurmhooks.d/history", "[]")
+    write("slurmhooks.d/events", "[]")
     link = tmp_path / "slurmhooks.set"
     for target in (None, "slurmhooks.d/sets/2"):
         if target is not None:

@@ -7,6 +7,7 @@ absent until it is written again. A note in the store lets the next command fini
 a deployment whose command was killed.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 from slurmhooks.cli import compiling, configuration, controllers
@@ -16,6 +17,7 @@ from slurmhooks.cli.checks import report
 from slurmhooks.cli.findings import Findings
 from slurmhooks.cli.forked import in_child
 from slurmhooks.cli.progress import note
+from slurmhooks.files import home
 from slurmhooks.site import sources as site
 from slurmhooks.worker import requests
 
@@ -54,7 +56,7 @@ def keep_present(store: Store) -> tuple[str | None, list[str]]:
         the id of the set that is in force, or has these files, or None; and notes.
     """
     path = Path(site.config_in(str(store.sysconfdir)))
-    if store.events() or not path.exists():
+    if store.deployed is not None or store.events() or not path.exists():
         return store.deployed, []
     try:
         files, _ = contents.collect(store.sysconfdir)
@@ -86,6 +88,7 @@ def activate(store: Store, event: history.Event, plugin_dir: Path | None) -> lis
             raise Findings(refused)
         return notes
     notes = prepare(store, event, folder)
+    event = replace(event, live=home.pointer(str(store.sysconfdir)) is None)
     first = [history.Event(bundle=event.before, verb="present")] if event.before and not store.events() else []
     store.begin([*map(history.now, first), history.now(event)])
     try:
@@ -130,7 +133,7 @@ def _finish(store: Store, event: history.Event, folder: Path | None) -> list[str
     notes = in_child(_compile, store.sysconfdir, folder)
     refused = _reload(store.sysconfdir)
     if refused:
-        store.go_back(event.before)
+        store.go_back(event)
         in_child(_compile, store.sysconfdir, folder)
         refused += [_stays(event.bundle, event.before), *_reload(store.sysconfdir)]
     store.end(happened=not refused)

@@ -24,8 +24,10 @@ class Event:
 
     Attributes:
         bundle: the id.
-        verb: the command that put it in force; "present" for the files that were there before the first deployment.
+        verb: the command that put it in force; "present" for the files that were there before the first deployment,
+            "found" for a set that is there, if the history was lost.
         before: the id of what was in force when it happened; None if nothing was, or if that is not known.
+        live: no set was in force before, but live files, if there were any.
         undo: the command undid the event before, which brought back what had been in force before that.
         at: the time; None if it is not known.
         by: the name of the user who ran the command; None as for ``at``.
@@ -36,6 +38,7 @@ class Event:
     bundle: str
     verb: str
     before: str | None = None
+    live: bool = False
     undo: bool = False
     at: datetime | None = None
     by: str | None = None

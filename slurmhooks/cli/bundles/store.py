@@ -37,9 +37,10 @@ class Store:
         self.home = Path(home.of(str(sysconfdir)))
         self.pointer = self.home / home.SET
         self.folder = self.home / "slurmhooks.d"
+        self._own = Path(os.path.realpath(self.home / home.SETS))
         # Where a link of the machine leads to that of a shared folder, the sets are there.
         real = os.path.realpath(self.pointer)
-        self._sets = Path(real).parent if home.is_in_set(real) else self.home / home.SETS
+        self._sets = Path(real).parent if home.is_in_set(real) else self._own
         self._history = self.home / home.HISTORY
         self._unfinished = self.home / contents.UNFINISHED
 
@@ -48,7 +49,8 @@ class Store:
         """Lock the store, waiting for other processes; remove what killed processes have left behind.
 
         Raises:
-            Finding: the folder of slurm.conf cannot be written, or its sets are in another folder.
+            Finding: the folder of slurm.conf cannot be written, or its sets are in another folder, or in one that does
+                not look like a folder of sets.
         """
         with self._explained(), self._locked():
             yield
@@ -72,10 +74,16 @@ class Store:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        if self._sets != self.home.resolve() / home.SETS and self._sets != self.home / home.SETS:
+        if self._sets != self._own:
             raise Finding(
                 f"{self.pointer}: leads to what was deployed in another folder: run this with --sysconfdir for the one"
                 f" that has {self._sets}"
+            )
+        if not home.is_in_set(str(self._own)):
+            # Launches know files of a set by the path without links.
+            raise Finding(
+                f"{self.home / home.SETS}: leads to {self._own}: let it, or {self.folder}, lead to a folder whose path"
+                f" ends with {home.SETS}"
             )
         for folder in (self.folder, self._sets):
             if not folder.is_dir():
@@ -107,7 +115,18 @@ class Store:
         Raises:
             Finding: the history is damaged.
         """
-        return self._read_events(self._history)
+        events = self._read_events(self._history)
+        return events if events or self.deployed is None else self._found()
+
+    def _found(self) -> list[history.Event]:
+        """Return what is known without a history: a set in force, and sets that have been, in the order of their ages.
+
+        They have no time, so that they are kept.
+        """
+        places = sorted(
+            self._sets.glob("[!.]*"), key=lambda place: (place.name == self.deployed, place.stat().st_mtime)
+        )
+        return [history.Event(bundle=place.name, verb="found") for place in places]
 
     def _read_events(self, path: Path) -> list[history.Event]:
         try:
@@ -115,7 +134,7 @@ class Store:
         except FileNotFoundError:
             return []
         except (ValueError, TypeError, RecursionError) as error:
-            raise Finding(f"{path}: damaged: {error}; remove it, and deploy again") from error
+            raise Finding(f"{path}: damaged: {error}; remove it, and deploy again: no set is lost") from error
 
     def kept(self) -> list[str]:
         """Return the ids of the sets in the store, the one that came into force last at the end.
@@ -221,17 +240,16 @@ class Store:
         """
         durable.link(self.pointer, f"{home.SETS}/{bundle}")
 
-    def go_back(self, bundle: str | None) -> None:
+    def go_back(self, event: history.Event) -> None:
         """Put in force what was in force before a deployment that has failed.
 
-        Args:
-            bundle: the id of a set, which may be that of the live files; None: there were no files.
+        If that was a link that led to no set, it is one again: live files do not come back by that.
         """
-        if bundle is None or not self.events():
+        if event.live:
             self.pointer.unlink()
             durable.force(self.home)
         else:
-            self.switch(bundle)
+            self.switch(event.before or "none")
 
     def prune(self) -> None:
         """Remove the sets that no job can need any more, except the last ones."""

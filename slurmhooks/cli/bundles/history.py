@@ -68,7 +68,8 @@ def render(events: Sequence[Event]) -> bytes:
 def before(events: Sequence[Event], present: str | None) -> str | None:
     """Return what was in force before the present bundle came into force; None if that is not known.
 
-    A return undoes an event, so that a second one goes back further, to what was in force before that.
+    A return undoes an event, so that a second one goes back further, to what was in force before that. Handlers that
+    are switched on again end what has been in force since they were switched off.
 
     Args:
         events: all events.
@@ -77,6 +78,8 @@ def before(events: Sequence[Event], present: str | None) -> str | None:
     stack: list[str] = []
     for event in events:
         if event.undo and stack:
+            stack.pop()
+        while event.verb == "on" and event.bundle in stack[:-1]:
             stack.pop()
         if stack[-1:] != [event.bundle]:
             stack.append(event.bundle)

@@ -75,6 +75,20 @@ def test_off_and_on(site: "Site", run: "Call", deployed: bool) -> None:
     assert (refused.exit_code, refused.output) == (1, "error: nothing is switched off\n")
 
 
+@pytest.mark.parametrize("labels", [["a:limits"], ["a:limits", "a:launch"]])
+def test_back_after_on(site: "Site", run: "Call", labels: list[str]) -> None:
+    """After handlers were off and on again, `rollback` goes back to what was in force before all that."""
+    site.file("@hook.job_submit\ndef first(job): pass\n")
+    call(site, run, "deploy")
+    site.file(TEXT)
+    second = call(site, run, "deploy")
+    for label in labels:
+        call(site, run, "off", label)
+    assert call(site, run, "on")["bundle"] == second["bundle"]
+    assert call(site, run, "rollback")["bundle"] == second["before"]
+    assert handlers(site) == ["a:first"]
+
+
 def test_lines_keep_their_numbers(site: "Site", run: "Call") -> None:
     """The remaining handlers are at the lines that the source has, as messages name them."""
     site.file(TEXT)

@@ -50,6 +50,10 @@ class StaleHandleError(SlurmhooksError):
     """A view (``job``, ``spank``, ``container`` ...) was used after the call that it was made for."""
 
 
+class GoneError(StaleHandleError):
+    """A job has ended, and slurmctld has removed it, before one of its long texts was read."""
+
+
 class UnknownError(SlurmhooksError):
     """A handler of hook.job has read something that is not known, such as the environment at an update of the job."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slurmhooks.collector import quick_json, reporting
 from slurmhooks.collector.checked import Decision
+from slurmhooks.errors import GoneError
 from slurmhooks.files import slurm_conf
 from slurmhooks.handlers import dispatch
 from slurmhooks.hooks.rollout import ENFORCE
@@ -23,7 +24,7 @@ from slurmhooks.wire.protocol import Fact
 from slurmhooks.worker.claims import Claim
 
 if TYPE_CHECKING:
-    from slurmhooks.handlers.dispatch import Outcome
+    from slurmhooks.handlers.dispatch import Outcome, View
     from slurmhooks.handlers.registry import Handler
     from slurmhooks.slurmctld.action import Action
     from slurmhooks.slurmctld.at_most import Left
@@ -35,6 +36,8 @@ RETRY = 0.2
 PATIENCE = 2.0
 """Seconds that rules are left to the controller that has run them the last time, in which that runs nothing: they have
 their global variables there."""
+ATTEMPTS = 3
+"""How often a rule is called in one run at most, because a job has gone before its text was read."""
 
 
 class Rules:
@@ -191,13 +194,42 @@ def _schedule(handler: Handler) -> Any:
 
 
 def staged(handler: Handler, views: ActingViews, asking: Acting) -> Outcome:
-    """Run a rule, which stages its actions; return its outcome."""
-    arguments = views.arguments(handler.names, asking)
-    try:
-        return dispatch.run((handler,), arguments)
-    finally:
-        for view in arguments.values():
-            view.close()
+    """Run a rule, which stages its actions; return its outcome.
+
+    A rule that fails because a job has gone, so that its text cannot be read any more, is called again, with new
+    tables: it is no bug of the rule, and the end of one job must not decide about all others.
+    """
+    around = _MayRepeat()
+    while True:
+        asking.staged.clear()
+        around.count += 1
+        around.repeats = False
+        arguments = views.arguments(handler.names, asking)
+        try:
+            outcome = dispatch.run((handler,), arguments, around=around)
+        finally:
+            for view in arguments.values():
+                view.close()
+        if not around.repeats:
+            return outcome
+
+
+class _MayRepeat(dispatch.Around):
+    """Tells whether a rule is to be called again."""
+
+    __slots__ = ("count", "repeats")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.repeats = False
+
+    def end(self, handler: Handler, error: BaseException | None, view: View | None, before: object) -> Outcome | None:
+        """See Around; an error after which the rule is called again has no effect."""
+        self.repeats = isinstance(error, GoneError) and self.count < ATTEMPTS
+        if not self.repeats:
+            return super().end(handler, error, view, before)
+        log.info("%s begins again: %s", handler.label, error)
+        return None
 
 
 class Plan(NamedTuple):

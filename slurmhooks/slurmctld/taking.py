@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.errors import GoneError
 from slurmhooks.hooks.rollout import ENFORCE, OBSERVE, OFF, WARN
 from slurmhooks.log import log, visible
 from slurmhooks.slurmctld.action import Action, with_reason
@@ -172,8 +173,7 @@ class Taking:
     def _do(self, action: Action, row: Any) -> tuple[str, str]:
         """Take an action; return what has become of the job or node."""
         before = values(row, action.fields)
-        rows = self._views.whole(action, row, self._asking) if action.marked else []
-        comments = [(target_of(each), each.job_id, each.admin_comment or "") for each in rows]
+        comments = list(self._comments(action, row)) if action.marked else []
         unnoted = "; ".join(filter(None, [self._note(action.marked, *comment) for comment in comments]))
         wrong = self._slurm.take(action)
         after = self._views.row(action, self._asking) if wrong is not None or action.fields else None
@@ -183,6 +183,12 @@ class Taking:
                 self._slurm.note(target, job, comment)  # the reason is of something that did not happen
             return verdict, why
         return verdict, "; ".join(filter(None, (why, unnoted)))
+
+    def _comments(self, action: Action, row: Any) -> Iterator[tuple[str, int, str]]:
+        """Return the jobs that an action is for, with their ids and admin_comments; none that has gone meanwhile."""
+        for each in self._views.whole(action, row, self._asking):
+            with suppress(GoneError):
+                yield target_of(each), each.job_id, each.admin_comment or ""
 
     def _note(self, reason: str, target: str, job_id: int, comment: str) -> str | None:
         """Add a reason to the admin_comment of a job; return why that was not possible, or None."""

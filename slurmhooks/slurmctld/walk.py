@@ -11,7 +11,7 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
-from slurmhooks.errors import StaleHandleError
+from slurmhooks.errors import GoneError
 from slurmhooks.fields import KEYS
 from slurmhooks.slurmctld.asking import Struct
 from slurmhooks.wire.message import Packed, number_value, text_value
@@ -148,7 +148,7 @@ class Walk:
         """Return a struct that has a member that a row lacks, or of which it lacks the long text.
 
         Raises:
-            StaleHandleError: the row no longer exists, or is of another job.
+            GoneError: the row no longer exists, or is of another job.
         """
         if member not in self.sent.places:
             self._read.note(member)
@@ -156,7 +156,7 @@ class Walk:
             self._ask_later(row.at, member)
         found = self._found[row.at, member]
         if found is None:
-            raise StaleHandleError(
+            raise GoneError(
                 f"{self.whole.name} {row.raw(self._key)!r} has ended before its {member.rpartition('.')[2]} was read"
             )
         return found

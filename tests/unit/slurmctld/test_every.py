@@ -3,16 +3,22 @@
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from slurmhooks.handlers import loader
 from slurmhooks.handlers.registry import Handler
 from slurmhooks.hooks.points import HOOKS
 from slurmhooks.hooks.schedule import Schedule
 from slurmhooks.slurmctld import every
+from slurmhooks.slurmctld.actions import Acting, ActingViews
+from slurmhooks.wire.message import decode
+from slurmhooks.wire.protocol import What
 from slurmhooks.worker.claims import Claim
+from tests.unit.slurmctld.test_walk import TABLES, Slurmctld, jobs
 
 BEGIN = (Claim.GRANTED, 99)
 
@@ -154,3 +160,44 @@ def test_the_clock_may_be_wrong_for_a_while(jump: float, monkeypatch: pytest.Mon
     rules.run(None, turns)
     assert 17 <= len(runs) <= 21
     assert sum(start + 150 < each < start + 250 for each in runs) >= 4
+
+
+@pytest.mark.parametrize(
+    ("leaving", "reads", "verdict", "attempts"),
+    [(0, True, "done", 1), (2, True, "done", 3), (3, True, "failed", 3), (3, False, "done", 1)],
+)
+def test_a_job_that_goes_does_not_fail_the_run(
+    tmp_path: Path, leaving: int, reads: bool, verdict: str, attempts: int
+) -> None:
+    """If a job has gone before its text is read, the rule is called again; only its last call counts."""
+    file = tmp_path / "site.py"
+    file.write_text(
+        "from slurmhooks import hook\n"
+        '@hook.every("5m")\n'
+        "def rule(jobs):\n"
+        "    rows = list(jobs.values())\n"
+        "    for job in rows:\n"
+        "        job.hold(str(len(rows)))\n"
+        f"        {'job.submit_line' if reads else 'job.name'}\n"
+    )
+    (handler,) = loader.load([loader.Source(path=str(file))]).handlers("every")
+    slurmctld = Slurmctld(jobs(9, job_state=0))
+    tables = []
+
+    def query(question: bytes) -> bytes:
+        """Answer; after each of the first tables, its last job goes."""
+        answer = slurmctld(question)
+        if decode(question, TABLES).what == What.PAGE:
+            tables.append(question)
+            if len(tables) <= leaving:
+                slurmctld.records["record"] = jobs(9 - len(tables), job_state=0)
+        return answer
+
+    asking = Acting(TABLES, query, handler.label)
+    outcome = every.staged(handler, ActingViews(TABLES), asking)
+    planned = every.plan(handler, outcome, list(asking.staged.values()))
+    assert (planned.verdict, len(tables)) == (verdict, attempts)
+    if verdict == "done":
+        left = 10 - attempts
+        assert {action.text for action in planned.actions} == {str(left)}
+        assert len(planned.actions) == left

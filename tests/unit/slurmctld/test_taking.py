@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from slurmhooks.errors import GoneError
 from slurmhooks.slurmctld import taking
 from slurmhooks.slurmctld.action import Action
 from slurmhooks.slurmctld.effects import job_state
@@ -39,6 +40,7 @@ class Site:
         self.sent: dict[str, Any] = {}
         self.begun: dict[int, bool | None] = dict.fromkeys(self.jobs, True)
         self.wrong: dict[str, str] = {}
+        self.components: list[Any] = []
         self.handler: Any = SimpleNamespace(label="every:acts", rollout=None)
 
     def row(self, action: Action, _: object) -> Any:
@@ -47,7 +49,7 @@ class Site:
 
     def whole(self, _: Action, row: Any, __: object) -> list[Any]:
         """Return the components of a job."""
-        return [row]
+        return [row, *self.components]
 
     def table(self, *_: object) -> Any:
         """Return the jobs."""
@@ -179,3 +181,16 @@ def test_the_reason_is_beside_a_comment(site: Site) -> None:
     assert site.run(("cancel", 3)) == [
         ("cancelled", "cancel it (the reason is not in the admin_comment of 3: Access denied)")
     ]
+
+
+def test_a_component_that_goes_meanwhile(site: Site) -> None:
+    """The action on its job is taken, and the reason is beside the comments of the other components."""
+
+    class Gone(SimpleNamespace):
+        @property
+        def admin_comment(self) -> str:
+            raise GoneError("record 2 has ended before its admin_comment was read")
+
+    site.components = [Gone(**{name: value for name, value in JOB.items() if name != "admin_comment"}, job_id=2)]
+    assert site.run(("cancel", 1), ("cancel", 3)) == [("cancelled", "cancel it"), ("cancelled", "cancel it")]
+    assert site.jobs[1].admin_comment == "cancel it [every:acts]"

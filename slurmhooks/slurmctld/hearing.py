@@ -18,7 +18,7 @@ from slurmhooks.processes import process
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable, Generator, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable
 
 SECONDS = 5.0
 """What a node may take for each answer: slurmd itself answers at once."""
@@ -94,18 +94,22 @@ def heard(
             question.close()
 
 
-def _answers(running: dict[int, _Question]) -> Iterator[tuple[int, bool | None]]:
-    """Wait for answers, or for the end of a node's time; questions that end are removed."""
+def _answers(running: dict[int, _Question]) -> list[tuple[int, bool | None]]:
+    """Wait for answers, or for the end of a node's time; questions that end are removed.
+
+    Returns all answers at once: what the caller does with one takes time, which must not count as that of other nodes.
+    """
     left = min(question.deadline for question in running.values()) - time.monotonic()
     poll = select.poll()  # descriptors may have any number
     for fd in running:
         poll.register(fd, select.POLLIN)
     ready = {fd for fd, _ in poll.poll(max(0.0, left) * 1000)}
+    found: list[tuple[int, bool | None]] = []
     for fd, question in list(running.items()):
         if fd in ready:
             answer = question.socket.recv(1)
             if answer in (YES, NO):
-                yield question.jobs.popleft(), answer == YES
+                found.append((question.jobs.popleft(), answer == YES))
                 question.deadline = time.monotonic() + SECONDS
                 if question.jobs:
                     continue
@@ -113,4 +117,5 @@ def _answers(running: dict[int, _Question]) -> Iterator[tuple[int, bool | None]]
             continue
         del running[fd]
         question.close()
-        yield from ((job, None) for job in question.jobs)
+        found += [(job, None) for job in question.jobs]
+    return found

@@ -42,6 +42,29 @@ def test_more_nodes_than_are_asked_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     assert set(dict(hearing.heard(jobs, begun)).values()) == {None}
 
 
+def test_time_of_an_action_is_not_that_of_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node that answers while an action on another job takes longer than a node may take has answered."""
+    now = 0.0
+    monkeypatch.setattr(hearing.time, "monotonic", lambda: now)  # type: ignore[attr-defined]
+    waits, goes_on = os.pipe()
+    ends, lives = os.pipe()
+
+    def answer(job: int, node: str) -> bool:
+        if node == "later":
+            os.read(waits, 1)
+        return bool(job)
+
+    with closing(hearing.heard([(1, "now"), (2, "later"), (3, "now")], answer)) as answers:
+        assert {next(answers), next(answers)} == {(1, True), (3, True)}
+        os.write(goes_on, b"x")
+        os.close(lives)
+        assert os.read(ends, 1) == b""  # all nodes have answered: the processes have ended
+        now += 10 * hearing.SECONDS
+        assert list(answers) == [(2, True)]
+    for fd in (waits, goes_on, ends):
+        os.close(fd)
+
+
 def test_processes_end_with_the_questions() -> None:
     """Whoever stops to wait leaves no process."""
     before = process.children()

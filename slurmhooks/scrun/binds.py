@@ -16,7 +16,7 @@ from slurmhooks.log import log
 from slurmhooks.scrun import cancel, contents
 from slurmhooks.scrun.entries import copy_opened_file
 from slurmhooks.scrun.errors import StagingError
-from slurmhooks.scrun.folders import explained, is_folder, open_below, open_folder
+from slurmhooks.scrun.folders import explained, identity, is_folder, open_below, open_folder
 from slurmhooks.scrun.lookup import HANDLE, opened
 from slurmhooks.scrun.mount_points import make_mount_points
 from slurmhooks.scrun.origins import origin_again, origin_of
@@ -54,11 +54,12 @@ class Bind:
         inodes: inode numbers of the copy, with the path ``""``, and of the folders in it, by their paths in it.
         host: device and inode number of the source, or of the folder of a file. None: unknown, so nothing is returned.
         copy: path of the copy, below the folder of the copies. None: unknown, so nothing is returned.
+        place: device and inode number of the folder of the copies. None: unknown, so nothing is returned.
         origin: the open source, in the process that has copied it. None: the path is opened again, and must lead to
             ``host``.
     """
 
-    __slots__ = ("copied_at", "copy", "destination", "host", "inodes", "origin", "read_only", "source")
+    __slots__ = ("copied_at", "copy", "destination", "host", "inodes", "origin", "place", "read_only", "source")
 
     def __init__(
         self,
@@ -69,6 +70,7 @@ class Bind:
         inodes: dict[str, int] | None = None,
         host: Sequence[int] | None = None,
         copy: str | None = None,
+        place: Sequence[int] | None = None,
     ) -> None:
         """Set all attributes except ``origin``."""
         self.source = source
@@ -78,6 +80,7 @@ class Bind:
         self.inodes = inodes or {}
         self.host = host
         self.copy = copy
+        self.place = place
         self.origin: Origin | None = None
 
 
@@ -85,7 +88,8 @@ def copy_binds(config: Config, rootfs: str, *, keep: Iterable[str] = KERNEL_TREE
     """Copy the sources of bind mounts, and let the mounts have the copies as their sources.
 
     For nodes that do not have the files of scrun's machine. The copies are in a new folder beside the root file system,
-    ``ROOTFS.binds``, which only this user can enter: stage both in one folder, and remove both in the end. The mounts
+    ``ROOTFS.binds``, which only this user can enter: stage both in one folder, and remove both in the end. One that
+    exists is used if it belongs to this user and nobody else can enter it. The mounts
     stay as they are, so the runtime applies them in their order and with their options. Of sources of which one is in
     another one, there is one copy, so the container sees the same files at both places.
 
@@ -104,7 +108,7 @@ def copy_binds(config: Config, rootfs: str, *, keep: Iterable[str] = KERNEL_TREE
         these objects exist.
 
     Raises:
-        StagingError: a source is missing or cannot be copied.
+        StagingError: a source is missing or cannot be copied, or others can enter the folder of the copies.
         TypeError: ``keep`` is a str.
     """
     mounts: list[tuple[Mount, Bind, Origin]] = []
@@ -133,6 +137,7 @@ def copy_binds(config: Config, rootfs: str, *, keep: Iterable[str] = KERNEL_TREE
     for mount, bind, origin in mounts:
         assert bind.copy is not None
         mount.source = os.path.join(place, bind.copy)
+        bind.place = list(copies.identity)
         bind.copied_at = copied_at
         if not bind.read_only:
             bind.origin, bind.host = origin, list(origin.identity)
@@ -142,6 +147,32 @@ def copy_binds(config: Config, rootfs: str, *, keep: Iterable[str] = KERNEL_TREE
 def _place(rootfs: str) -> str:
     """Return the path of the folder with the copies for a root file system."""
     return os.path.abspath(rootfs) + COPIES
+
+
+def _open_place(place: str, known: Sequence[int] | None = None) -> int:
+    """Open the folder with the copies.
+
+    Args:
+        place: its path.
+        known: its device and inode number; root may have given it to the user of the container. None: it is made, if it
+            does not exist, and must be this user's alone.
+
+    Raises:
+        StagingError: that is not possible, others can enter it, or it is another one.
+    """
+    with opened(open_target(place) if known is None else open_top(place)) as folder:
+        status = os.fstat(folder)
+        if known is None and (status.st_uid != os.geteuid() or status.st_mode & 0o077):
+            raise StagingError(
+                f"{place!r} is for copies of bind mounts, and others can enter it: it belongs to user id "
+                f"{status.st_uid} and has mode {stat.S_IMODE(status.st_mode):04o}; remove it, and stage where only "
+                "this user can write"
+            )
+        if known is not None and identity(status) != tuple(known):
+            raise StagingError(
+                f"{place!r} is another folder than the one with the copies of bind mounts, so nothing is copied back"
+            )
+        return os.dup(folder)
 
 
 def _time_after_copying(rootfs: str) -> int:
@@ -172,13 +203,18 @@ def _touch(folder: int) -> int:
 
 
 class Copies:
-    """The copies of the sources of bind mounts, in one folder, by numbers."""
+    """The copies of the sources of bind mounts, in one folder, by numbers.
+
+    Attributes:
+        identity: device and inode number of the folder.
+    """
 
     def __init__(self, place: str) -> None:
         """Make the folder, if it does not exist."""
         self._place = place
-        with opened(open_target(place)) as folder:
-            self._next = len(os.listdir(folder))
+        with opened(_open_place(place)) as folder:
+            self.identity = identity(os.fstat(folder))
+            self._next = 1 + max((int(name) for name in os.listdir(folder) if name.isdecimal()), default=-1)
         self._made: list[tuple[str, Bind]] = []
         """The binds that have copies of their own, with the real paths of the sources."""
 
@@ -192,7 +228,7 @@ class Copies:
         self._next += 1
         target = os.path.join(self._place, bind.copy)
         log.debug("copying the source of a bind mount", source=bind.source, target=target)
-        with opened(open_top(self._place)) as parent:
+        with opened(_open_place(self._place, self.identity)) as parent:
             try:
                 bind.inodes = _copy_in(bind.source, parent, bind.copy, origin, target)
             except OSError as error:
@@ -203,7 +239,7 @@ class Copies:
         """Tell whether a copy has a source in it, and set where."""
         names = [*(other.copy or "").split("/"), *inner]
         try:
-            with opened(open_top(self._place)) as top, opened(open_below(top, names[:-1])) as parent:
+            with opened(_open_place(self._place, self.identity)) as top, opened(open_below(top, names[:-1])) as parent:
                 status = os.stat(names[-1], dir_fd=parent, follow_symlinks=False)
         except OSError:
             return False
@@ -254,15 +290,15 @@ def return_binds(binds: Iterable[Bind], rootfs: str) -> None:
 
 
 def _copy_back(bind: Bind, place: str) -> None:
-    if bind.copy is None:
+    if bind.copy is None or bind.place is None:
         raise StagingError(
             f"nothing tells which copy of {bind.source!r} below {place!r} is to be returned: keep the binds of "
-            "copy_binds(), or store all their attributes, with 'copy'"
+            "copy_binds(), or store all their attributes, with 'copy' and 'place'"
         )
     copied = os.path.join(place, bind.copy)
     *folders, name = bind.copy.split("/")
     try:
-        with opened(open_top(place)) as top, opened(open_below(top, folders)) as parent:
+        with opened(_open_place(place, bind.place)) as top, opened(open_below(top, folders)) as parent:
             copy = os.open(name, HANDLE, dir_fd=parent)
     except FileNotFoundError:
         return  # the container removed it

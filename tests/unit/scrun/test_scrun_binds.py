@@ -186,7 +186,10 @@ def test_without_times_all_files_count_as_changed(
         monkeypatch.setattr(binds_module, "CLOCK_SECONDS", 0)
     binds = scrun.copy_binds(config((host, "/a")), str(rootfs))
     if lost == "bind":
-        binds = [scrun.Bind(bind.source, bind.destination, False, host=bind.host, copy=bind.copy) for bind in binds]
+        binds = [
+            scrun.Bind(bind.source, bind.destination, False, 0, None, bind.host, bind.copy, bind.place)
+            for bind in binds
+        ]
     (host / "removed").unlink()
     scrun.return_binds(binds, str(rootfs))
     assert (host / "removed").exists()
@@ -335,3 +338,42 @@ def test_one_text_is_no_list_of_folders(tmp_path: Path) -> None:
     """A str instead of a list is refused with a hint; taken letter by letter, "/proc" would keep every mount."""
     with pytest.raises(TypeError, match=r"write keep=\['/proc'\]"):
         scrun.copy_binds(config(), str(tmp_path), keep="/proc")
+
+
+@pytest.mark.parametrize("others", ["0710", "0707", "owner"])
+def test_a_folder_of_copies_that_others_can_enter(host: Path, tmp_path: Path, others: str) -> None:
+    """It is refused by its path, and nothing is copied: others would decide what comes back."""
+    place = tmp_path / "rootfs.binds"
+    place.mkdir(0o700)
+    if others != "owner":
+        place.chmod(int(others, 8))
+    elif os.geteuid() == 0:
+        os.chown(place, 65534, 65534)
+    else:
+        pytest.skip("NOT TESTED: a folder of another user needs root")
+    with pytest.raises(StagingError, match=r"rootfs.binds' is for copies of bind mounts, and others can enter it"):
+        scrun.copy_binds(config((host, "/a")), str(tmp_path / "rootfs"))
+    assert os.listdir(place) == []
+
+
+def test_another_folder_of_copies(host: Path, tmp_path: Path) -> None:
+    """Nothing comes back from a folder that has taken the place of the one with the copies."""
+    rootfs, place = tmp_path / "rootfs", tmp_path / "rootfs.binds"
+    binds = scrun.copy_binds(config((host, "/a")), str(rootfs))
+    place.rename(tmp_path / "aside")
+    (place / "0").mkdir(parents=True)
+    (place / "0" / "new").write_text("of somebody else")
+    with pytest.raises(StagingError, match=r"rootfs.binds' is another folder than the one with the copies"):
+        scrun.return_binds(binds, str(rootfs))
+    assert not (host / "new").exists()
+
+
+def test_copies_of_before_stay(host: Path, tmp_path: Path) -> None:
+    """A copy gets a number that no other one has, also if one between was removed."""
+    rootfs = tmp_path / "rootfs"
+    made = [config((host / name, f"/{name}")) for name in ("edited", "both", "removed")]
+    binds = [scrun.copy_binds(each, str(rootfs)) for each in made[:2]]
+    copied(made[0]).unlink()
+    binds.append(scrun.copy_binds(made[2], str(rootfs)))
+    assert [bind.copy for (bind,) in binds] == ["0", "1", "2"]
+    assert copied(made[1]).read_text() == "both of the host"

@@ -42,7 +42,7 @@ def copied(rootfs: Path) -> Path:
 
 def again(binds: list[scrun.Bind]) -> list[scrun.Bind]:
     """Return binds as another process reads them from a file."""
-    names = ("source", "destination", "read_only", "copied_at", "inodes", "host", "copy")
+    names = ("source", "destination", "read_only", "copied_at", "inodes", "host", "copy", "place")
     rows = json.dumps([[getattr(bind, name) for name in names] for bind in binds])
     return [scrun.Bind(*row) for row in json.loads(rows)]
 

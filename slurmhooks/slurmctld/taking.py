@@ -108,7 +108,9 @@ class Taking:
                 continue
             if action.kind != "notify" and self._handler.rollout is None:
                 continue
+            self._turns.begin(f"the question of {self._handler.label} to slurmctld about {action.target}", ACTION)
             row = self._views.row(action, self._asking)
+            self._turns.end()
             mode = mode_of(self._handler, action, row)
             if obsolete(action, row) is not None or mode not in (ENFORCE, WARN):
                 continue

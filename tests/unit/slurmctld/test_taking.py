@@ -194,3 +194,38 @@ def test_a_component_that_goes_meanwhile(site: Site) -> None:
     site.components = [Gone(**{name: value for name, value in JOB.items() if name != "admin_comment"}, job_id=2)]
     assert site.run(("cancel", 1), ("cancel", 3)) == [("cancelled", "cancel it"), ("cancelled", "cancel it")]
     assert site.jobs[1].admin_comment == "cancel it [every:acts]"
+
+
+def test_no_question_waits_for_ever(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a run asks slurmctld, nodes or libslurm has a deadline, after which the supervisor kills the process."""
+    busy: list[str] = []
+    asked: list[tuple[str, bool]] = []
+    real = {name: getattr(site, name) for name in ("row", "whole", "table", "take", "note")}
+
+    def noting(name: str) -> Any:
+        def call(*arguments: Any) -> Any:
+            asked.append((name, bool(busy)))
+            return real[name](*arguments)
+
+        return call
+
+    def heard(jobs: Any, _: object) -> Any:
+        for job, _node in jobs:
+            asked.append(("node", bool(busy)))
+            yield job, True
+
+    monkeypatch.setattr(taking, "heard", heard)
+    for name in real:
+        monkeypatch.setattr(site, name, noting(name))
+    real["number"] = lambda *_: 1
+    turns: Any = SimpleNamespace(begin=lambda what, _: busy.append(what), end=busy.clear, state=site)
+    asking: Any = SimpleNamespace(number=noting("number"))
+    stand_in: Any = site
+    actions = [
+        Action(kind, str(job), "x", job, job_state(site.jobs[job]), {}, " [every:acts]")
+        for kind, job in (("notify", 1), ("cancel", 1), ("cancel", 2))
+    ]
+    taking.Taking(site.handler, stand_in, asking, stand_in, turns, lambda *_: None).take(actions)
+    assert {name for name, _ in asked} >= {"row", "whole", "take", "note", "node", "number"}
+    assert [name for name, in_time in asked if not in_time] == []
+    assert busy == []

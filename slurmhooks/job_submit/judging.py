@@ -43,7 +43,8 @@ def sender_of(job: Job) -> int | None:
 def call(job: Job, handler: JobRule, arguments: dict[str, Any]) -> object:
     """Call a handler; return what it returns, or why it has not decided.
 
-    An update that sets nothing that the handler reads is none of its business: whatever it does has no effect then.
+    An update that sets nothing that the handler reads, and nothing that decides whether the handler is in force, is none
+    of its business: whatever it does has no effect then.
 
     Raises:
         Reject: the handler refuses the request; or the handler reads what the update sets, and the build does not know
@@ -80,7 +81,7 @@ def _of_update(looking: Looking, handler: JobRule, given: list[Any]) -> object:
         log.divert(show)
     after = job.savepoint()
     job.rollback(before)  # what the handler writes does not count as set by the update
-    if not looking.touches(looking.reads | others):
+    if not looking.touches(looking.reads | others | share_of(handler)):
         return NOT_CONCERNED if result is None else result
     job.rollback(after)
     for text in said:
@@ -96,9 +97,16 @@ def named(handler: JobRule) -> frozenset[str]:
     return (names | texts) & FIELDS
 
 
+def share_of(handler: JobRule) -> frozenset[str]:
+    """Return what of the job decides which mode of a handler applies."""
+    rollout = handler.rollout
+    conditions = {} if rollout is None else rollout.conditions
+    return frozenset(name for name, key in (("partition", "partitions"), ("account", "accounts")) if key in conditions)
+
+
 def locked(handler: JobRule) -> frozenset[str]:
     """Return the fields that users may not change after the submission, in a build that does not know jobs."""
-    return frozenset().union(*map(depends, named(handler)))
+    return frozenset().union(*map(depends, named(handler) | share_of(handler)))
 
 
 def unserved(handlers: Iterable[Handler]) -> list[str]:
@@ -107,13 +115,13 @@ def unserved(handlers: Iterable[Handler]) -> list[str]:
         f"{handler.where}: handler {handler.label} needs the records of jobs at updates, because its code names no"
         f" field that users could be kept from changing instead: {NEEDS_SOURCES}"
         for handler in handlers
-        if isinstance(handler, JobRule) and handler.spec.name == "job_modify" and not locked(handler)
+        if isinstance(handler, JobRule) and handler.spec.name == "job_modify" and not any(map(depends, named(handler)))
     ]
 
 
 def shown(handler: JobRule) -> list[str]:
-    """Return, for people, what a handler reads and users may not change in a build that does not know jobs."""
-    return sorted(name for name in named_in(handler.function)[0] & FIELDS if depends(name))
+    """Return, for people, what counts for a handler and users may not change in a build that does not know jobs."""
+    return sorted(name for name in named_in(handler.function)[0] & FIELDS | share_of(handler) if depends(name))
 
 
 def _refusal(looking: Looking) -> Reject:

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which updates are the business of a handler of hook.job."""
+
+from typing import Any
+
+import pytest
+
+from slurmhooks.handlers.rollouts import assign
+from slurmhooks.hooks.rollout import Rollout
+from tests.unit.job_submit.rules import Public, Rule
+
+LIMIT = 'if job.time_limit > 60:\n    raise Reject("60 minutes")'
+JOB = {"partition": "debug", "account": "chemistry", "time_limit": 600}
+SHARES = [({"partitions": ("day",)}, {"partition": "day"}), ({"accounts": ("physics",)}, {"account": "physics"})]
+"""Shares, and the update that takes a job into them."""
+
+
+@pytest.mark.parametrize("configured", [False, True])
+@pytest.mark.parametrize(("share", "fields"), SHARES)
+def test_an_update_into_a_share_counts(
+    rule: Rule, share: dict[str, Any], fields: dict[str, Any], configured: bool
+) -> None:
+    """Whoever takes a job to where a rule is in force meets the rule, although its code does not read where that is."""
+    keywords = f"{', '.join(f'{key}={value!r}' for key, value in share.items())}, otherwise='off'"
+    call = rule(LIMIT, keywords="" if configured else keywords)
+    registry = call.registry  # type: ignore[attr-defined]
+    if configured:
+        (handler,) = registry.handlers("job_modify")
+        assert not assign({handler.label: Rollout(**share, otherwise="off")}, registry.all_handlers())
+    assert call(**JOB).accepted
+    assert not call(**{**JOB, **fields}).accepted
+    assert not call(JOB, **fields).accepted
+    assert call({**JOB, "time_limit": 60}, **fields).accepted
+    assert call({**JOB, **fields}, comment="x").accepted
+
+
+@pytest.mark.parametrize(("share", "fields"), SHARES)
+def test_without_records_users_may_not_take_a_job_into_a_share(
+    rule: Rule, share: dict[str, Any], fields: dict[str, Any]
+) -> None:
+    """A build with public headers does not know what a job has that comes to where a rule is in force."""
+    keywords = ", ".join(f"{key}={value!r}" for key, value in share.items())
+    public = Public(rule(LIMIT, keywords=keywords).registry)  # type: ignore[attr-defined]
+    (name,) = fields
+    assert public("job_modify", **fields) == f"only administrators may change {name} of a job"
+    assert public("job_modify", comment="x") is None

@@ -95,9 +95,16 @@ class Filled:
 
     @property
     def qos(self) -> str | None:
-        """The QOS, several separated by commas, by default that of the user; None if slurmctld did not send that."""
-        name: str | None = self._once("qos", lambda: self.get("qos") or self._of_association("default_qos"))
+        """The QOS in lower case, as Slurm compares them; several separated by commas, by default that of the user.
+
+        None if slurmctld did not send that.
+        """
+        name: str | None = self._once("qos", self._qos)
         return name
+
+    def _qos(self) -> str | None:
+        named: str | None = self.get("qos") or self._of_association("default_qos")
+        return None if named is None else named.lower()
 
     def _of_association(self, name: str) -> str | None:
         try:

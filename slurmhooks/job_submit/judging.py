@@ -43,8 +43,8 @@ def sender_of(job: Job) -> int | None:
 def call(job: Job, handler: JobRule, arguments: dict[str, Any]) -> object:
     """Call a handler; return what it returns, or why it has not decided.
 
-    An update that sets nothing that the handler reads, and nothing that decides whether the handler is in force, is none
-    of its business: whatever it does has no effect then.
+    An update that sets nothing that the handler reads, or by which its mode is chosen, is none of its business:
+    whatever it does has no effect then.
 
     Raises:
         Reject: the handler refuses the request; or the handler reads what the update sets, and the build does not know

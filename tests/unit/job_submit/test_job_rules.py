@@ -55,6 +55,21 @@ def test_an_update_has_the_job_with_the_change(rule: Rule, fields: dict[str, Any
     assert seen(rule(SHOW)(record, **fields)) == expected
 
 
+@pytest.mark.parametrize(
+    ("record", "fields"),
+    [
+        (None, {"qos": "Urgent"}),
+        ({"qos": "normal"}, {"qos": "URGENT"}),
+        ({"qos": "normal"}, {"qos": "normal,uRgent"}),
+        ({"qos": "Urgent"}, {"min_nodes": 4}),
+    ],
+)
+def test_qos_are_in_lower_case(rule: Rule, record: dict[str, Any] | None, fields: dict[str, Any]) -> None:
+    """Slurm takes a QOS in any case, so no spelling passes a rule that names it."""
+    call = rule('if "urgent" in job.qos.split(",") and job.bounds.nodes.most != 1:\n    raise Reject("one node")')
+    assert not call(record, **{"min_nodes": 4, **fields}).accepted
+
+
 LIMIT = 'if "debug" in job.partitions and job.time_limit > 30:\n    raise Reject("debug: 30 minutes")'
 
 

@@ -10,6 +10,7 @@ from slurmhooks.errors import Reject, UnknownError
 from slurmhooks.fields import JobFields
 from slurmhooks.fields.rows import Computed, rows
 from slurmhooks.files import slurm_conf
+from slurmhooks.handlers import dispatch
 from slurmhooks.handlers.exempted import NOT_CONCERNED, Exempted
 from slurmhooks.handlers.job_rule import JobRule, named_in
 from slurmhooks.job_submit.origin import FROM_SIBLINGS
@@ -69,26 +70,32 @@ def _of_update(looking: Looking, handler: JobRule, given: list[Any]) -> object:
     show = log.divert(said.append)
     error: Exception | None = None
     others: frozenset[str] = frozenset()
-    result: object = None
     try:
         result = handler.function(*given)
+        if result is not None:
+            error = dispatch.returned(result)
     except Reject as raised:
         error = raised
-    except (UnknownError, LacksRecord) as raised:
+    except LacksRecord:
+        others = named(handler)
+        error = _refusal(looking)
+    except Exception as raised:  # noqa: BLE001 - a bug counts only if the update is the handler's business
         others = named(handler)  # what else it would have read shows only in its code
-        error = raised if isinstance(raised, UnknownError) else _refusal(looking)
+        error = raised
     finally:
         log.divert(show)
     after = job.savepoint()
     job.rollback(before)  # what the handler writes does not count as set by the update
     if not looking.touches(looking.reads | others | share_of(handler)):
-        return NOT_CONCERNED if result is None else result
+        if error is not None and not issubclass(type(error), Reject | UnknownError):
+            dispatch.report(handler, dispatch.tamed(error))
+        return NOT_CONCERNED
     job.rollback(after)
     for text in said:
         log.user("%s", text)
     if error is not None:
         raise error
-    return result
+    return None
 
 
 def named(handler: JobRule) -> frozenset[str]:

@@ -180,7 +180,7 @@ def test_what_an_update_cannot_change_is_that_of_the_job(rule: Rule) -> None:
     body = 'if job.partition == "gpu" and job.submit_line == "sbatch bad":\n    raise Reject("no")'
     record = {"partition": "day", "submit_line": "sbatch bad"}
     assert not rule(body)(record, partition="gpu", submit_line="sbatch good").accepted
-    assert rule('job.argv = ["x"]')({"argv": ["run.sh"]}, comment="x").error_id is not None
+    assert rule('job.comment\njob.argv = ["x"]')({"argv": ["run.sh"]}, comment="x").error_id is not None
     assert (
         seen(rule('log.user("%r", (job.argv, job.sets("comment")))')({"argv": ["a"]}, comment="x")) == "(('a',), True)"
     )

@@ -44,3 +44,15 @@ def test_without_records_users_may_not_take_a_job_into_a_share(
     (name,) = fields
     assert public("job_modify", **fields) == f"only administrators may change {name} of a job"
     assert public("job_modify", comment="x") is None
+
+
+@pytest.mark.parametrize("bug", ["len(job.comment)", "job.argv = ['x']", "job.nodes", "return 'no'"])
+def test_a_bug_counts_only_at_updates_that_are_its_business(rule: Rule, bug: str) -> None:
+    """A bug is logged at each update, and refuses those of anything that the handler has read or its code names."""
+    call = rule(f'{LIMIT}\n{bug}\nif job.partition == "gpu":\n    raise Reject("no")')
+    for fields in ({"priority": 0}, {"name": "x"}):
+        result = call({"partition": "day", "time_limit": 5}, **fields)
+        assert result.accepted, result
+        assert any("rules:rule" in line and "raised" in line for line in result.log)
+    assert call({"partition": "day", "time_limit": 5}, time_limit=6).error_id is not None
+    assert call({"partition": "day", "time_limit": 5}, partition="gpu").accepted == bug.startswith("return")

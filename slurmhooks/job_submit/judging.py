@@ -77,8 +77,7 @@ def _of_update(looking: Looking, handler: JobRule, given: list[Any]) -> object:
     except Reject as raised:
         error = raised
     except LacksRecord:
-        others = named(handler)
-        error = _refusal(looking)
+        pass  # noted, also if the handler has caught it
     except Exception as raised:  # noqa: BLE001 - a bug counts only if the update is the handler's business
         others = named(handler)  # what else it would have read shows only in its code
         error = raised
@@ -86,6 +85,9 @@ def _of_update(looking: Looking, handler: JobRule, given: list[Any]) -> object:
         log.divert(show)
     after = job.savepoint()
     job.rollback(before)  # what the handler writes does not count as set by the update
+    if looking.lacked:
+        others = named(handler)
+        error = _refusal(looking)
     if not looking.touches(looking.reads | others | share_of(handler)):
         if error is not None and not issubclass(type(error), Reject | UnknownError):
             dispatch.report(handler, dispatch.tamed(error))

@@ -73,9 +73,10 @@ class Looking:
         reads: what the handler has read or asked for.
         may_read: the fields that users cannot change after the submission, in a build that does not know jobs; None:
             updates are checked.
+        lacked: the handler has asked for what a build that does not know jobs lacks; it may have caught LacksRecord.
     """
 
-    __slots__ = ("_filled", "job", "may_read", "modify", "reads", "record")
+    __slots__ = ("_filled", "job", "lacked", "may_read", "modify", "reads", "record")
 
     def __init__(self, job: Job, may_read: frozenset[str] | None = None) -> None:
         """Look at a request."""
@@ -84,6 +85,7 @@ class Looking:
         self.modify = job._modify
         self.reads: set[str] = set()
         self.may_read = may_read
+        self.lacked = False
         self._filled: Filled | None = None
 
     @property
@@ -114,6 +116,7 @@ class Looking:
         """
         job = self.job
         if self.modify and self.record is None and name in JOBS_OWN:
+            self.lacked = True
             raise LacksRecord
         if name in ARRAYS and self.modify:
             return self._array(name)
@@ -217,13 +220,13 @@ class Looking:
             self.job._living()
             raise ValueError(f"job.{name} cannot be set: no update changes it")
         state = self.job._state
-        state.comparing = True
+        state.comparing, lacked = True, self.lacked
         try:
             present = self.value(name)
         except (UnknownError, LacksRecord):
             present = self
         finally:
-            state.comparing = False
+            state.comparing, self.lacked = False, lacked
         if not _is_same(present, value):
             setattr(self.job, name, value)
             self._filled = None

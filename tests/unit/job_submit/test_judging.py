@@ -56,3 +56,22 @@ def test_a_bug_counts_only_at_updates_that_are_its_business(rule: Rule, bug: str
         assert any("rules:rule" in line and "raised" in line for line in result.log)
     assert call({"partition": "day", "time_limit": 5}, time_limit=6).error_id is not None
     assert call({"partition": "day", "time_limit": 5}, partition="gpu").accepted == bug.startswith("return")
+
+
+@pytest.mark.parametrize("then", ["pass", 'raise Reject("other")', "1 / 0"])
+def test_without_records_no_handler_hides_that_it_has_asked_for_the_job(rule: Rule, then: str) -> None:
+    """An ``except:`` around what a build does not know lets no update pass of what the code names."""
+    call = rule(
+        f"try:\n    known = job.partitions\nexcept:\n    known = ()\nif not known:\n    {then}\n"
+        'if "gpu" in known and job.time_limit > 60:\n    raise Reject("no")'
+    )
+    public = Public(call.registry)  # type: ignore[attr-defined]
+    assert public("job_modify", partition="gpu") == "only administrators may change partition of a job"
+    assert public("job_modify", time_limit=600) == "only administrators may change time_limit of a job"
+    assert public("job_modify", comment="x") is None
+
+
+def test_without_records_a_write_asks_for_nothing(rule: Rule) -> None:
+    """To compare a write with what a job has is no question of the handler."""
+    public = Public(rule('job.time_limit = 5\nif job.sets("partition"):\n    job.account = "physics"').registry)  # type: ignore[attr-defined]
+    assert public("job_modify", partition="gpu") is None

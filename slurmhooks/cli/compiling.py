@@ -32,7 +32,7 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None) -> list[str]:
     loaded.load(sysconfdir)
     if loaded.findings:
         raise Findings([*loaded.findings, "the manifest was not written"])
-    notes = [*loaded.notes, *loaded.disabled]
+    notes = [*loaded.notes, *loaded.disabled, *loaded.lacking]
     notes += [*lines.ignored_modes(loaded.lines, record), *lines.too_long(loaded.lines)]
     missing = lines.never_called(loaded.lines, folder / manifests.PLUGIN)
     if missing:

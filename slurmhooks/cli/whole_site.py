@@ -49,6 +49,7 @@ class Loaded:
         patterns: the names and globs of hook files.
         users: the users of workers, by section of the configuration, if the section names one.
         disabled: what is not loaded, and why: Lua scripts that fail to load here, and files that root must not run.
+        lacking: lines of plugstack.conf without hooks, because the set in force does not have what they name.
     """
 
     def __init__(self) -> None:
@@ -65,6 +66,7 @@ class Loaded:
         self.watched: list[str] = []
         self.patterns: list[str] = []
         self.disabled: list[str] = []
+        self.lacking: list[str] = []
         self.users: dict[str, str] = {}
 
     def load(self, sysconfdir: Path) -> None:
@@ -206,7 +208,7 @@ class Loaded:
         if lacks and folder is None:
             self.notes.append(f"{where}: nothing has been deployed yet")
         elif lacks:
-            self.findings.append(f"{where}: the set in force does not have it: deploy one that has it")
+            self.lacking.append(f"{where}: the set in force does not have it: deploy one that has it")
         if pattern is None:
             if name is None or os.path.lexists(link := Path(site.config_of_line(name, folder))):
                 self._watch_link(link)

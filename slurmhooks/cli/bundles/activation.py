@@ -170,7 +170,7 @@ def handlers_of(store: Store, bundle: str) -> list[report.Row]:
     with store.staged(bundle) as stage:
         found = in_child(report.of_loading, stage, None)
     if found.findings:
-        raise Findings(found.findings)
+        raise Findings([text.replace(str(stage), str(store.sysconfdir)) for text in found.findings])
     return found.handlers
 
 

@@ -81,6 +81,7 @@ def of_loading(sysconfdir: Path, plugin_dir: Path | None) -> Report:
 
     loaded = whole_site.Loaded()
     loaded.load(sysconfdir)
+    loaded.notes += loaded.lacking  # a set is loaded although plugstack.conf has been edited
     findings = [*loaded.findings, *loaded.disabled]
     if plugin_dir is not None:
         findings += lines.never_called(loaded.lines, plugin_dir / manifests.PLUGIN)
@@ -102,7 +103,7 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = False) -> 
     loaded = whole_site.Loaded()
     loaded.load(sysconfdir)
     loaded.notes += plugstack_lines.notes(configuration.plugstack_in(sysconfdir))
-    findings = [*loaded.findings, *loaded.disabled]
+    findings = [*loaded.findings, *loaded.disabled, *loaded.lacking]
     folder = plugin_dir or configuration.installed_in(sysconfdir)
     record = build_record.BuildRecord.load(folder) if folder else None
     if record is None or folder is None:

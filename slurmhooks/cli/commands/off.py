@@ -39,10 +39,10 @@ def command(
         if before is None:
             raise Findings([*about, f"{store.home}: nothing is in force that could be switched off"])
         files = contents.of_folder(store.place(before))
+        rows = [] if everything else activation.handlers_of(store, before)
         if everything:
             left = switches.without_all(files)
         else:
-            rows = activation.handlers_of(store, before)
             left = files
             for label in labels:
                 left = switches.without(left, rows, label, str(store.place(before).resolve()))
@@ -50,6 +50,8 @@ def command(
         report = deploy.Report(bundle=target, before=before, changes=contents.changes(files, left))
         event = history.Event(bundle=target, verb="off", before=before, message=message or " ".join(labels) or "--all")
         try:
+            if not everything:
+                switches.refuse_others(rows, activation.handlers_of(store, target), labels)
             report.notes = notes + activation.activate(store, event, plugin_dir)
         finally:
             store.prune()

@@ -98,9 +98,21 @@ def test_lines_keep_their_numbers(site: "Site", run: "Call") -> None:
     assert after == {label: number for label, number in before.items() if label != "a:launch"}
 
 
-def test_a_rule_of_slurmhooks_toml(site: "Site", run: "Call") -> None:
-    """A ready-made rule gets the mode "off", whatever mode it had."""
-    (site.etc / "slurmhooks.toml").write_text(f'{RULE}[policy."policies:require_time"]\nmode = "observe"\n')
+@pytest.mark.parametrize(
+    "policy",
+    [
+        """[policy."policies:require_time"]\nmode = "observe"\n""",
+        """[policy."policies:require_time"]  # until May\nmode = "observe"\n""",
+        """[policy.'policies:require_time']\nmode = "observe"\n""",
+        """[ policy . "policies:require_time" ]\nmode = "observe"\nnote = \'\'\'\n[policy]\n\'\'\'\n""",
+        """[policy]\n"policies:require_time".mode = "observe"\n""",
+        """[policy]\n"policies:require_time" = {mode = "observe", note = "a\\u0022b"}\n""",
+        """[policy."polic\\u0069es:require_time"]\r\nmode = "observe"\r\n""",
+    ],
+)
+def test_a_rule_of_slurmhooks_toml(site: "Site", run: "Call", policy: str) -> None:
+    """A ready-made rule gets the mode "off", whatever mode it had, and however the file says so."""
+    (site.etc / "slurmhooks.toml").write_text(f"\ufeff{RULE}{policy}", newline="")
     label = call(site, run, "check")["handlers"][0]["handler"]
     call(site, run, "off", label)
     assert {row["mode"] for row in call(site, run, "check")["handlers"]} == {"off"}
@@ -134,6 +146,76 @@ def test_names_that_leave_a_set(site: "Site", name: str) -> None:
     with store.locked(), pytest.raises(Finding):
         store.put(archive.pack(files), files)
     assert list(store.place("").iterdir()) == []
+
+
+def test_functions_of_the_same_name(site: "Site", run: "Call") -> None:
+    """Of functions that only their qualified names tell apart, one is switched off."""
+    site.file(
+        "def make():\n    @hook.spank.init\n    def check(spank): pass\n"
+        "class Other:\n    def make():\n        if True:\n"
+        "            @hook.spank.init\n            def check(spank): pass\n"
+        "@hook.spank.exit\ndef check(spank): pass\nmake()\nOther.make()\n"
+    )
+    labels = ["a:check", "a:Other.make.<locals>.check", "a:make.<locals>.check"]
+    assert sorted(handlers(site)) == sorted(labels)
+    while labels:
+        call(site, run, "off", labels.pop())
+        assert sorted(handlers(site)) == sorted(labels)
+
+
+@pytest.mark.parametrize(
+    ("rest", "why"),
+    [
+        ("hook.spank.exit(launch)\n", "a:launch of hook.spank.exit would still run"),
+        (
+            "if '# switched' + ' off' not in open(__file__).read():\n"
+            "    @hook.spank.exit\n    def other(spank): pass\n",
+            "a:other of hook.spank.exit would be off, too",
+        ),
+    ],
+)
+def test_what_cannot_be_switched_off_alone(site: "Site", run: "Call", rest: str, why: str) -> None:
+    """A handler is not switched off if another one goes with it, or if it runs all the same; then nothing changes."""
+    site.file(f"@hook.spank.init\ndef launch(spank): pass\n{rest}")
+    before = handlers(site)
+    result = run("off", "a:launch", "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    assert f"a:launch cannot be switched off alone: 'slurmhooks off --all' switches off all: {why}" in result.output
+    assert handlers(site) == before
+
+
+@pytest.mark.parametrize("line", ["", " hooks.d/*.py", " config=other.toml"])
+def test_a_required_handler(site: "Site", run: "Call", line: str) -> None:
+    """A handler that configurations require, or give a mode, is not required once it is switched off."""
+    text = '[hooks]\npaths = ["hooks.d/*.py"]\nrequire = ["a:mixed", "a:other"{}]\n'
+    (site.etc / "slurmhooks.toml").write_text(text.format(', "a:limits"') + '[policy."a:mixed"]\nmode = "enforce"\n')
+    (site.etc / "other.toml").write_text(text.format(""))
+    site.file(
+        "@hook.job_submit\ndef limits(job): pass\n"
+        "@hook.spank.init\n@hook.job_submit\ndef mixed(): pass\n@hook.spank.exit\ndef other(spank): pass\n"
+    )
+    site.plugstack(f"required spank_python.so{line}")
+    call(site, run, "deploy")
+    call(site, run, "off", "a:mixed")
+    assert sorted(handlers(site)) == ["a:limits", "a:other"]
+    call(site, run, "off", "a:other")
+    assert handlers(site) == ["a:limits"]
+    call(site, run, "off", "a:limits")
+    assert enforced(site, run) == []
+
+
+def test_a_line_without_its_files(site: "Site", run: "Call") -> None:
+    """Where somebody has edited plugstack.conf, handlers can be switched off, and rollback works; notes say so."""
+    (site.etc / "slurmhooks.toml").write_text("")
+    site.file("@hook.spank.init\ndef launch(spank): pass\n@hook.spank.exit\ndef leave(spank): pass\n")
+    site.plugstack("required spank_python.so hooks.d/*.py")
+    call(site, run, "deploy")
+    site.plugstack("required spank_python.so hooks.d/*.py", "required spank_python.so config=other.toml")
+    lacking = "plugstack.conf: config=other.toml: the set in force does not have it"
+    for words in (["off", "a:launch"], ["rollback"], ["off", "--all"], ["on"]):
+        assert lacking in "".join(call(site, run, *words)["notes"])
+    assert lacking in "".join(site.found())
+    assert sorted(handlers(site)) == ["a:launch", "a:leave"]
 
 
 def test_what_is_refused(site: "Site", run: "Call") -> None:

@@ -132,7 +132,9 @@ class Child:
 
     def accepts_worker(self, message: Message) -> bool:
         """Tell whether a message hands over a worker: a child of this generation, with a channel and a status page."""
-        if self.settings is None or not self.is_loaded or len(self.workers) > 2 * self.settings.section.workers + SPARE:
+        if self.is_trial or self.settings is None or not self.is_loaded:
+            return False
+        if len(self.workers) > 2 * self.settings.section.workers + SPARE:
             return False
         fits = len(message.fds) == 2 and descriptors.is_stream(message.fds[0]) and descriptors.is_memory(message.fds[1])
         # The supervisor adopts the workers of a generation that has ended.
@@ -172,7 +174,7 @@ def fork(main: Callable[[socket.socket, socket.socket, LastFile], NoReturn], is_
     last = LastFile()
     pid, ours, theirs = process.fork()
     if not pid:
-        main(ours, theirs, last)
+        process.end_after(lambda: main(ours, theirs, last))
     theirs.close()
     return Child(pid, ours, time.monotonic() + control.LOAD_LIMIT, last, is_trial)
 

@@ -213,10 +213,10 @@ class Supervisor:
             if number == self._loading:
                 self._into_service(number, child)
         elif message.kind == Control.OBSERVER:
-            if len(message.fds) != 1 or not descriptors.is_stream(message.fds[0]):
+            if child.is_trial or len(message.fds) != 1 or not descriptors.is_stream(message.fds[0]):
                 return False
             self._to_client(message)
-        elif message.kind == Control.CLAIMS:
+        elif message.kind == Control.CLAIMS and not child.is_trial:
             self._claims.connect(number, message.fds)
         elif message.kind == Control.DIED:
             if message.pid in child.workers:

@@ -107,7 +107,7 @@ def test_lean_where_callbacks_are_needed(run: Run, site: Site, build: Path) -> N
 
 
 def test_lean_where_hooks_do_not_load(run: Run, site: Site, build: Path) -> None:
-    """--lean is refused while hooks do not load: nobody knows what those need that are loaded once they are repaired."""
+    """--lean is refused while hooks do not load: nobody knows what they need once they are repaired."""
     site.file("@hook.spank.job_prolog\ndef prolog(spank): pass\n", name="b.py")
     site.file("def (")
     result = run("install", "--from", build, "--plugin-dir", site.plugins, "--sysconfdir", site.etc, "--lean")

@@ -180,3 +180,13 @@ def test_what_is_not_in_force_decides_nothing(supervisor: Supervisor, tmp_path: 
     supervisor.receive(Control.DIED)  # its channel was closed
     supervisor.send(Message(Control.RELEASED, worker.generation, worker.pid))
     assert supervisor.receive(Control.UNAVAILABLE).pid == Availability.REJECT
+
+
+def test_a_child_that_cannot_begin(supervisor: Supervisor) -> None:
+    """A forked process that fails before it loads anything ends, and does not go on as a second supervisor."""
+    supervisor.put()
+    fails = "worker.Supervisor._leave = lambda *_: os.stat('/no/such/file')"
+    supervisor.start(hurried=f"{HURRIED} import os; from slurmhooks.worker import supervisor as worker; {fails};")
+    supervisor.receive(Control.UNAVAILABLE)
+    assert "the process that loads the hooks ended unexpectedly" in supervisor.errors()
+    assert "no process can be started" not in supervisor.errors()

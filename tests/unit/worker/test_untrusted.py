@@ -14,7 +14,8 @@ import pytest
 
 from slurmhooks.processes import control, descriptors
 from slurmhooks.wire.protocol import Control
-from tests.native.workers import wait_for
+from slurmhooks.worker import requests
+from tests.native.workers import PATIENCE, wait_for
 from tests.unit.worker.supervisors import Supervisor
 
 pytestmark = [
@@ -245,3 +246,27 @@ def test_random_messages(supervisor: Supervisor, victim: subprocess.Popen[bytes]
     """Neither do random messages with random descriptors."""
     attack_by(supervisor, victim, tmp_path, f"SEED = {seed}{RANDOM}os._exit(0)")
     assert_unharmed(supervisor, victim, tmp_path)
+
+
+SERVING = {
+    "worker": "loaded(); say(Control.WORKER, forked(), fds=[channel(), memory()])",
+    "observer": "say(Control.OBSERVER, fds=[channel()])",
+    "claims": """
+        kept.extend(socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+        say(Control.CLAIMS, fds=[kept[0].fileno()])""",
+}
+
+
+@pytest.mark.parametrize("what", SERVING)
+def test_a_set_that_is_tried(supervisor: Supervisor, tmp_path: Path, what: str) -> None:
+    """It hands nothing over to slurmctld, and whoever asked is told that it does not load."""
+    supervisor.put(settings={"reload": False})
+    supervisor.start()
+    supervisor.receive(Control.SERVING)
+    begun = f"BEGUN = {str(tmp_path / 'begun')!r}\n"
+    code = f"{begun}{PREPARE}{textwrap.dedent(SERVING[what])}; time.sleep(1000)"
+    supervisor.put(load=f"exec({code!r}, {{}})", settings={"reload": False})
+    (answer,) = requests.ask(f"{requests.PREPARE}0123456789abcdef", str(tmp_path), os.getuid(), PATIENCE)
+    assert answer.get("findings") or what == "worker", answer
+    refused = f"has sent an invalid message, and is killed: kind {int(Control[what.upper()])}"
+    wait_for(lambda: refused in supervisor.errors(), "refusal")

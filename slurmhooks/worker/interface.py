@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
+from slurmhooks import identity
 from slurmhooks.files.watch import Watch
 from slurmhooks.processes.settings import Settings
 
@@ -146,7 +148,7 @@ def entry(name: str) -> Load:
 MODEL = "slurmhooks.config.model"
 
 
-def complete(name: str, settings: Settings) -> None:
+def complete(name: str, settings: Settings) -> str | None:
     """Import what only some handlers need, for the generations to come, when slurmctld no longer waits.
 
     A generation imports it where it is needed, each one anew if its supervisor has not: a model and the rules take
@@ -156,14 +158,21 @@ def complete(name: str, settings: Settings) -> None:
         name: ``module:function``; the module's ``LATER`` has the names of the modules, and its ``RULES`` those that
             ready-made rules need, if there are any.
         settings: of the generation that serves.
+
+    Returns:
+        why no later generation may serve; None if nothing keeps it. After an upgrade, modules of two builds would meet.
     """
     entry = importlib.import_module(name.partition(":")[0])
     later = [*getattr(entry, "LATER", ())]
     later += [MODEL] if settings.has_model else []
     later += getattr(entry, "RULES", ()) if settings.has_rules else ()
-    for module in later:
+    missing = [module for module in later if module not in sys.modules]
+    if missing and (misfit := identity.misfit()) is not None:
+        return misfit
+    for module in missing:
         with suppress(Exception):  # a generation imports again what fails here, and reports why
             importlib.import_module(module)
+    return None
 
 
 def point(name: str) -> str:

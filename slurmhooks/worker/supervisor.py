@@ -276,7 +276,7 @@ class Supervisor:
             old = self._children[before]
             old.send(Message(Control.FINISH, before))
             old.deadline = time.monotonic() + GRACE + (old.settings or settings).section.timeout
-        interface.complete(self._entry, settings)
+        self._misfit = self._misfit or interface.complete(self._entry, settings)
 
     def _lost(self, number: int, child: Child) -> None:
         """Handle a generation that has ended, for whatever reason."""

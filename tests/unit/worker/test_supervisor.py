@@ -190,3 +190,15 @@ def test_a_child_that_cannot_begin(supervisor: Supervisor) -> None:
     supervisor.receive(Control.UNAVAILABLE)
     assert "the process that loads the hooks ended unexpectedly" in supervisor.errors()
     assert "no process can be started" not in supervisor.errors()
+
+
+def test_modules_of_two_builds_do_not_meet(supervisor: Supervisor) -> None:
+    """If the package is replaced before all modules are imported, the generation in service is the last one."""
+    needs = {"has_rules": True}
+    supervisor.put(needs=needs)
+    upgraded = "from slurmhooks import identity; identity.here = iter(('same', 'same', 'newer')).__next__;"
+    supervisor.start(hurried=f"{HURRIED} {upgraded}")
+    supervisor.receive(Control.SERVING)
+    supervisor.put(needs=needs, version=2)
+    wait_for(lambda: "(newer): build and install the plugins" in supervisor.errors(), "refusal")
+    assert "the hooks that were loaded before stay in force" in supervisor.errors()

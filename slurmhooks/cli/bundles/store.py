@@ -86,8 +86,7 @@ class Store:
                 f" ends with {home.SETS}"
             )
         for folder in (self.folder, self._sets):
-            if not folder.is_dir():
-                folder.mkdir(mode=0o755)
+            folder.mkdir(mode=0o755, exist_ok=True)
             if folder.stat().st_mode & 0o777 != 0o755:
                 folder.chmod(0o755)
         with lock.held(self.folder / ".lock"):
@@ -252,9 +251,10 @@ class Store:
             self.switch(event.before or "none")
 
     def prune(self) -> None:
-        """Remove the sets that no job can need any more, except the last ones."""
+        """Remove the sets that no job can need any more, except the last ones, and those of an unfinished deployment."""
         period = retention.period(slurm_conf.file_in(str(self.sysconfdir)))
         kept = {*retention.needed(self.events(), period, retention.today()), self.deployed}
+        kept |= {event.bundle for event in self._read_events(self._unfinished)}
         for place in self._sets.iterdir():
             if place.name not in kept:
                 self._remove(place)

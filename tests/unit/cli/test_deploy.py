@@ -4,6 +4,7 @@
 import errno
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from slurmhooks.cli import controllers
-from slurmhooks.cli.bundles import retention
+from slurmhooks.cli.bundles import activation, retention
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.files import durable
 from slurmhooks.power import delivery, handover
@@ -413,3 +414,35 @@ def test_an_exposed_folder(site: "Site", run: "Call", make: Callable[..., Path])
     assert result.exit_code == 1
     assert f"{site.etc}: it is writable by everybody" in result.output
     assert "allowed_signers" not in result.output
+
+
+def test_interrupted_at_the_first_deployment(
+    site: "Site", run: "Call", make: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C leaves the files from before in the store: `rollback` returns to them once the deployment is finished."""
+    site.file(HANDLER.format(0))
+    bundle = make("one", HANDLER.format(1))
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as context:
+        context.setattr(activation, "_finish", interrupt)
+        assert run("deploy", bundle, "--sysconfdir", site.etc).exit_code == 1
+    assert handlers(site) == ["a:version_1"]
+    rollback(site, run)
+    assert handlers(site) == ["a:version_0"]
+
+
+def test_two_commands_begin_at_once(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another command may make the folders of the store at the same time."""
+    real = Path.mkdir
+
+    def late(path: Path, *words: Any, **options: Any) -> None:
+        with suppress(FileExistsError):
+            os.mkdir(path)
+        real(path, *words, **options)
+
+    monkeypatch.setattr(Path, "mkdir", late)
+    with Store(site.etc).locked():
+        pass

@@ -209,7 +209,7 @@ def test_what_slurmctld_refuses(lent: Site) -> None:
 
 
 def test_a_job_that_outlives_deployments(lent: Site) -> None:
-    """A job whose handlers are needed at its end runs those of the set that it began with, after 20 deployments."""
+    """A step whose handlers are needed at its end runs those of the set that it began with, after 20 deployments."""
     fill(lent, 0)
     lent.root("slurmhooks deploy")
     job = lent.shell("sbatch --parsable --output=/dev/null --wrap='while [ ! -e /opt/end ]; do sleep 0.2; done'").stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How long sets are kept: a job ends under the set that it began with, whose files its processes may still read."""
+"""How long sets are kept: a process of a job may read files of the set that was in force when the process began."""
 
 import re
 from collections.abc import Sequence
@@ -33,6 +33,7 @@ def needed(events: Sequence[Event], period: timedelta, now: datetime) -> set[str
 def period(conf: str) -> timedelta:
     """Return the time that the longest job may take, by MaxTime of the partitions in a slurm.conf, within the limits.
 
+    Jobs take longer that are suspended, or that an administrator or a QOS lets run beyond MaxTime.
     Without a limit, or without partitions there, it is the longest.
     """
     default, longest = LONGEST, timedelta(0)

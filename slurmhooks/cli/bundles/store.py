@@ -251,7 +251,7 @@ class Store:
             self.switch(event.before or "none")
 
     def prune(self) -> None:
-        """Remove the sets that no job can need any more, except the last ones, and those of an unfinished deployment."""
+        """Remove the sets that no job can need any more, except the last ones and those of an unfinished deployment."""
         period = retention.period(slurm_conf.file_in(str(self.sysconfdir)))
         kept = {*retention.needed(self.events(), period, retention.today()), self.deployed}
         kept |= {event.bundle for event in self._read_events(self._unfinished)}

@@ -14,6 +14,7 @@ from slurmhooks.job_submit.observing import Observing
 from slurmhooks.job_submit.request import HOOKS, Request
 from slurmhooks.job_submit.views import Views
 from slurmhooks.slurmctld.asking import begin
+from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.capture import Recording
 from slurmhooks.slurmctld.notices import NO_READER, READER, SOME_READER
 from slurmhooks.slurmctld.observation import Observation, deferred, late
@@ -28,12 +29,16 @@ if TYPE_CHECKING:
     from slurmhooks.job_submit.model import Job
     from slurmhooks.job_submit.subject import Subject
     from slurmhooks.processes.settings import Settings
-    from slurmhooks.slurmctld.call import Call
+    from slurmhooks.slurmctld.asking import Struct
     from slurmhooks.wire.tables import Tables
     from slurmhooks.worker.interface import Progress, Query
 
 REFUSED = "ESLURM_ACCESS_DENIED"
 """The code of a refusal whose handler gives none."""
+NAMES = ("account", "partition", "qos", "reservation")
+"""The members with lists of names, each of which can cost a question to slurmctld."""
+LONGEST_NAMES = 1024
+"""The most bytes of one of these that Slurm accepts: _test_job_desc_fields() of job_mgr.c, after the plugin."""
 MEMBERS = 16 << 20
 """Maximum bytes of a request's long members, such as its script, that observing handlers can read."""
 
@@ -108,11 +113,15 @@ class Service(PointService):
 
     def _run(self, request: Request, excluded: set[bytes | None]) -> bytes:
         job = request.job()
-        arguments = request.arguments(job, self._wanted[request.hook])
-        try:
-            outcome = self._call(request.hook, arguments, job, excluded, self._subject, request.sender, _reader)
-        finally:
-            request.close_records()
+        long = next((name for name in NAMES if _is_too_long(request.structs[0], name)), None)
+        if long is not None:
+            outcome = self._refused(request.hook, job, long)
+        else:
+            arguments = request.arguments(job, self._wanted[request.hook])
+            try:
+                outcome = self._call(request.hook, arguments, job, excluded, self._subject, request.sender, _reader)
+            finally:
+                request.close_records()
         text = "\n".join(self.texts).encode() if self.texts else None
         code = 0 if outcome.passed else self._number(_code(outcome))
         try:
@@ -122,6 +131,17 @@ class Service(PointService):
             if self.call is not None:
                 self.call.end(dispatch.Outcome(passed=False, text=line, error_id=error_id), [line])
             return answer(self._tables, self._number(None), line.encode())
+
+    def _refused(self, hook: str, job: Job, name: str) -> dispatch.Outcome:
+        """Refuse, before any handler runs, what Slurm refuses anyway."""
+        text = f"{name} is longer than {LONGEST_NAMES} bytes, the most that Slurm accepts"
+        outcome = dispatch.Outcome(passed=False, code="ESLURM_PATHNAME_TOO_LONG", text=text)
+        self.texts = [text]
+        if self.followers:
+            self.call = Call(hook, job)
+            self.call.end(outcome, self.texts)
+        job.close()
+        return outcome
 
     def _describe(self, call: Call) -> None:
         request = self._request
@@ -136,6 +156,11 @@ class Service(PointService):
             call.about = partial(_of_update, request)
         elif call.struct.contains("submit_line", TEST_MARK) or call.struct.contains("script", TEST_MARK):
             call.about = partial(_of_submission, request)
+
+
+def _is_too_long(struct: Struct, name: str) -> bool:
+    """Tell whether Slurm refuses a list of names because of its length."""
+    return struct.is_set(name) and len(struct.text(struct.table.places[name]) or b"") > LONGEST_NAMES
 
 
 def _code(outcome: Outcome) -> str | int | None:

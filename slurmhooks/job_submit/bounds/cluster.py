@@ -92,6 +92,8 @@ CONS_TRES = (23, 11)
 """The first release whose default is not select/linear."""
 ACCEPTS_JOBS = 1
 """The bit of partition.state_up without which Slurm takes the partition's Alternate (PARTITION_SUBMIT)."""
+MANY = 16
+"""Of more partitions than these, slurmctld is asked for all at once: a user may name hundreds."""
 UNKNOWN = (Partition(),)
 """The partitions of a job of which nothing is known."""
 
@@ -124,6 +126,10 @@ class Cluster:
         """Return partitions by their names; see :meth:`partitions`."""
         names = tuple(names)
         release = release_of(job._release)
+        missing = {name for name in names if name not in self._rows}
+        if self._table is not None and len(missing) > MANY:
+            rows = dict(self._table("partitions").items())
+            self._rows.update((name, rows.get(name)) for name in missing)
         for name in names:
             if (name, nodes) not in self._partitions:
                 self._partitions[name, nodes] = self._partition(name, release, nodes=nodes)

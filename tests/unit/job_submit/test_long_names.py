@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One user's lists of names cost slurmctld few questions."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slurmhooks.handlers import loader
+from slurmhooks.job_submit.service import LONGEST_NAMES, Service
+from slurmhooks.slurmctld.call import Call
+from slurmhooks.testing import FakeJob, FakeRecord, Result, run
+from slurmhooks.testing.tables import tables_of
+from tests.unit.slurmctld.decided import decision
+
+READS = """
+from slurmhooks import hook, log
+
+@hook.job
+def reads(job):
+    log.user("%d", len(job.partitions))
+    job.time_limit, job.account, job.qos
+"""
+
+
+class Asked:
+    """Calls handlers, and notes the questions and the calls.
+
+    Attributes:
+        questions: how many questions the last request cost.
+        calls: what followers got.
+    """
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Load the handler."""
+        (folder / "reads.py").write_text(READS)
+        self._registry = loader.load([loader.Source(path=str(folder / "reads.py"))])
+        self.questions = 0
+        self.calls: list[Call] = []
+        handle = Service.handle
+
+        def counted(service: Service, request: bytes, query: Any) -> bytes:
+            done = False
+
+            def ask(question: bytes) -> bytes:
+                self.questions += not done
+                answer: bytes = query(question)
+                return answer
+
+            service.followers.append(self.calls.append)
+            answer = handle(service, request, ask)
+            done = True
+            return answer
+
+        monkeypatch.setattr(Service, "handle", counted)
+
+    def __call__(self, hook: str, **fields: Any) -> Result:
+        """Return the result of a request."""
+        self.questions = 0
+        partitions = {"p1": {"default_time": 5}, "day": {"flag_default": True, "default_time": 7}}
+        given: dict[str, Any] = {"job": FakeJob(**fields), "partitions": partitions}
+        if hook == "job_modify":
+            given["record"] = FakeRecord(partition="day")
+        return run(self._registry, hook, **given)
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """Return what calls a handler that reads the job."""
+    return Asked(tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("hook", ["job_submit", "job_modify"])
+@pytest.mark.parametrize("field", ["account", "partition", "qos", "reservation"])
+@pytest.mark.parametrize("count", [600, 60_000])
+def test_longer_lists_than_slurm_accepts_are_refused_unread(asked: Asked, hook: str, field: str, count: int) -> None:
+    """Slurm refuses them only after its plugins, each name of which would cost a question."""
+    result = asked(hook, **{field: ",".join(f"p{number}" for number in range(count))})
+    assert result.text == f"{field} is longer than 1024 bytes, the most that Slurm accepts"
+    assert result.code == "ESLURM_PATHNAME_TOO_LONG"
+    assert asked.questions <= 1  # for the text itself, if that is too long for a request
+    (call,) = asked.calls
+    assert decision(call, tables_of("24.11"))["text"] == result.text
+
+
+@pytest.mark.parametrize("hook", ["job_submit", "job_modify"])
+def test_the_longest_lists_cost_few_questions(asked: Asked, hook: str) -> None:
+    """slurmctld is asked for all partitions at once if a request names many."""
+    names = ",".join(f"p{number}" for number in range(200))
+    names += "," * (LONGEST_NAMES - len(names))
+    result = asked(hook, partition=names)
+    assert result.accepted, result
+    assert result.user_messages == ["200"]
+    assert asked.questions < 20

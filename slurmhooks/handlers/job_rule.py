@@ -34,7 +34,8 @@ class JobRule(Handler):
         self.parameters = names
         spec = others[0]
         super().__init__(function, tuple(name for name in names if name in spec.arguments), *others)
-        self.looks_ahead = True  # it checks each update that takes a job to where it counts
+        # It checks each update that takes a job to where it counts; but what it compares with the record counts before.
+        self.looks_ahead = "record" not in names
 
     def call(self, arguments: dict[str, Any]) -> object:
         """Call the function, if the request is one of those that it is for; raise what it raises."""

@@ -75,3 +75,15 @@ def test_without_records_a_write_asks_for_nothing(rule: Rule) -> None:
     """To compare a write with what a job has is no question of the handler."""
     public = Public(rule('job.time_limit = 5\nif job.sets("partition"):\n    job.account = "physics"').registry)  # type: ignore[attr-defined]
     assert public("job_modify", partition="gpu") is None
+
+
+def test_a_rule_that_compares_with_the_record_is_for_jobs_that_leave_its_share(rule: Rule) -> None:
+    """What such a rule forbids in a partition, an update that leaves the partition cannot do on its way."""
+    body = 'if record is not None and job.time_limit > record.time_limit:\n    raise Reject("no extension in day")'
+    call = rule(body, "job, record", 'partitions=["day"], otherwise="off"')
+    record = {"partition": "day", "time_limit": 100}
+    assert not call(record, time_limit=600).accepted
+    assert not call(record, time_limit=600, partition="debug").accepted
+    assert call({**record, "partition": "debug"}, time_limit=600).accepted
+    ahead = rule(LIMIT, keywords='partitions=["day"], otherwise="off"')
+    assert ahead(record, time_limit=600, partition="debug").accepted

@@ -20,6 +20,7 @@ from slurmhooks.slurmctld.notices import NO_READER, READER, SOME_READER
 from slurmhooks.slurmctld.observation import Observation, deferred, late
 from slurmhooks.slurmctld.point_service import PointService
 from slurmhooks.wire.message import answer
+from slurmhooks.wire.protocol import DEFERRED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -159,8 +160,9 @@ class Service(PointService):
 
 
 def _is_too_long(struct: Struct, name: str) -> bool:
-    """Tell whether Slurm refuses a list of names because of its length."""
-    return struct.is_set(name) and len(struct.text(struct.table.places[name]) or b"") > LONGEST_NAMES
+    """Tell whether Slurm refuses a list of names because of its length; slurmctld defers only longer texts."""
+    slot = struct.slots[struct.table.places[name]]
+    return slot == DEFERRED or slot >> 32 > LONGEST_NAMES + 1  # with its NUL
 
 
 def _code(outcome: Outcome) -> str | int | None:

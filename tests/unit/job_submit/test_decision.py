@@ -61,7 +61,7 @@ def decide(tmp_path: Path) -> Decide:
     return run
 
 
-@pytest.mark.parametrize("member", ["name", "account", "job_id_str", "submit_line", "script"])
+@pytest.mark.parametrize("member", ["name", "wckey", "job_id_str", "submit_line", "script"])
 def test_a_field_that_was_too_long(decide: Decide, member: str) -> None:
     """A user who sends a field that slurmctld gives only on demand ends no worker: the decision lacks the field."""
     found = decide(

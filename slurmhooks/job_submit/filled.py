@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.job_submit.bounds import defaults
 from slurmhooks.job_submit.bounds.asked import Reader
 from slurmhooks.job_submit.users import split_names
 
@@ -76,10 +77,18 @@ class Filled:
         return tuple(names if cluster is None else cluster.accepting(names))
 
     def _default_partition(self) -> str | None:
-        """Return the partition that Slurm chooses: that of the reservation, or the default one."""
-        if self._default is not None and self.get("reservation") is None:
+        """Return the partition that Slurm chooses: that of the reservation, or the default one.
+
+        A build that cannot ask slurmctld does not know which one is that of a reservation: it may be any.
+        """
+        reserved = self.get("reservation") is not None
+        if self._default is not None and not reserved:
             return self._default
-        return getattr(self.job, "default_partition", None) or self._default
+        try:
+            chosen: str | None = self.job.default_partition
+        except AttributeError:  # a build without Slurm's sources
+            chosen = ",".join(defaults.partitions()) if reserved else None
+        return chosen or self._default
 
     @property
     def account(self) -> str | None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which updates are the business of a handler of hook.job."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -87,3 +88,15 @@ def test_a_rule_that_compares_with_the_record_is_for_jobs_that_leave_its_share(r
     assert call({**record, "partition": "debug"}, time_limit=600).accepted
     ahead = rule(LIMIT, keywords='partitions=["day"], otherwise="off"')
     assert ahead(record, time_limit=600, partition="debug").accepted
+
+
+def test_without_records_a_reservation_may_have_any_partition(
+    rule: Rule, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only slurmctld knows the partition of a reservation; until then a job in it may be in each of slurm.conf."""
+    (tmp_path / "slurm.conf").write_text("PartitionName=cpu Default=YES\nPartitionName=gpu\n")
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
+    public = Public(rule('raise Reject("%s %s" % (job.partitions, job.partition))').registry)  # type: ignore[attr-defined]
+    assert public("job_submit") == "('cpu',) cpu"
+    assert public("job_submit", reservation="of_gpu") == "('cpu', 'gpu') cpu,gpu"
+    assert public("job_submit", reservation="of_gpu", partition="cpu") == "('cpu',) cpu"

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 MOST_ORDER = 1 << 31
 COMMON = ("order", "on_error", "contexts", "timeout", "effects")
 """The arguments of all decorators. Which of them a hook allows, slurmhooks.handlers.registry checks."""
-CALLER = ("slurmhooks.handlers.registry", "call")
-"""Module and name of the function that calls handlers."""
+CALLERS = (("slurmhooks.handlers.registry", "call"), ("slurmhooks.handlers.job_rule", "call"))
+"""Modules and names of the functions that call handlers."""
 MARKS = "__slurmhooks__"
 """Name of the function attribute that holds the marks."""
 
@@ -134,7 +134,7 @@ def forbid_late(what: str) -> None:
         return
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_name != "<module>":
-        if (frame.f_globals.get("__name__"), frame.f_code.co_name) == CALLER:
+        if (frame.f_globals.get("__name__"), frame.f_code.co_name) in CALLERS:
             raise HandlerError(f"{what} has no effect in a handler that runs: write it at the top of a hook file")
         frame = frame.f_back
 

@@ -34,6 +34,10 @@ def test_it_is_an_error(tmp_path: Path, line: str) -> None:
     path.write_text(HOOKS.format(line=line, hook="spank.init"))
     result = run(path, "spank.init")
     assert any(f"{LINES[line]} has no effect in a handler that runs" in text for text in result.log)
+    path.write_text(HOOKS.format(line=line, hook="job"))
+    for called in ("job_submit", "job_modify"):
+        decided = run(path, called)
+        assert any(f"{LINES[line]} has no effect in a handler that runs" in text for text in decided.log)
     path.write_text(HOOKS.format(line=line, hook="node.health_check"))
     assert health(path, FakeNode()).results == {"hooks:handler": "bug"}
 

@@ -7,7 +7,7 @@ import math
 import time
 from datetime import datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 from pydantic import Field, model_validator
 
@@ -15,6 +15,7 @@ from slurmhooks.fields.constants import JobState, ReservationFlag
 from slurmhooks.handlers.registry import SKIP
 from slurmhooks.job_submit.bounds import computing
 from slurmhooks.job_submit.bounds.model import YEAR
+from slurmhooks.job_submit.bounds.unchanged import Unchanged
 from slurmhooks.job_submit.strings import NotationError, expand_nodes
 from slurmhooks.job_submit.users import split_names
 from slurmhooks.policies import resources
@@ -25,6 +26,7 @@ from slurmhooks.values import UNLIMITED
 
 if TYPE_CHECKING:
     from slurmhooks.job_submit.bounds import Range
+    from slurmhooks.job_submit.model import Job
     from slurmhooks.policies.request import Request
 
 
@@ -63,7 +65,7 @@ class Maintenance(Rule):
 
     The time limit is the shortest with which Slurm starts the job: that of --time-min, --time, or the DefaultTime of
     its partition. A job that may not begin before the end of the maintenance (--begin) is not concerned. If such jobs
-    are refused, so are updates that make one of a job.
+    are refused, so are updates that make one of a job, or let one end later; others of such a job are accepted.
     """
 
     rule: Literal["maintenance"] = "maintenance"
@@ -119,16 +121,10 @@ class Maintenance(Rule):
     def check(self, request: Request) -> None:
         """Tell the user, or refuse the job."""
         now = time.time()
-        begin = _begin(request, now)
-        if self.start is not None and self.end is not None:
-            window = self.start.timestamp(), self.end.timestamp()
-            least = _least(resources.time_limit(request, self.limiting(request)))
-            # Without a limit, a job never ends, however far the maintenance is.
-            found = window if _reach(window, begin, math.inf if least >= YEAR else least) else None
-        else:
-            found = _reserved(request, begin)
-        if found is None or (self.ahead is not None and now < found[0] - 60 * self.ahead):
+        reached = self._reached(request, now)
+        if reached is None or (request.modify and self._is_no_worse(request, now, reached[1])):
             return
+        found, _ = reached
         limit = request.get("time_limit")
         asked = resources.time_limit(request, self.limiting(request)).most if limit is None else limit
         shown = "none" if limit is None and asked is UNLIMITED else shown_time(asked)
@@ -136,6 +132,34 @@ class Maintenance(Rule):
         if self.jobs == "refuse":
             self.refuse(request, **words)
         self.tell(request, **words)
+
+    def _reached(self, request: Request, now: float) -> tuple[Window, float] | None:
+        """Return the maintenance that a job reaches into, and when the job ends at the earliest; None: it does not."""
+        begin = _begin(request, now)
+        least = _least(resources.time_limit(request, self.limiting(request)))
+        # Without a limit, a job never ends, however far the maintenance is.
+        minutes = math.inf if least >= YEAR else least
+        if self.start is not None and self.end is not None:
+            window = self.start.timestamp(), self.end.timestamp()
+            found = window if _reach(window, begin, minutes) else None
+        else:
+            found = _reserved(request, begin)
+        if found is None or (self.ahead is not None and now < found[0] - 60 * self.ahead):
+            return None
+        return found, begin + 60 * minutes
+
+    def _is_no_worse(self, request: Request, now: float, end: float) -> bool:
+        """Tell whether the job of an update already is one that the rule refuses, and does not end later than it."""
+        before = request.before()
+        if request.record is None or not self._share.isdisjoint(("partitions", "accounts")):
+            return False  # it is not known what the rule was for the job
+        if not self.is_for(before) or self.exception(before) is not None:
+            return False
+        if any(self.is_exempt(each, before) for each in self.exemptions):
+            return False
+        before.job = cast("Job", Unchanged(request.job))
+        reached = self._reached(before, now)
+        return reached is not None and end <= reached[1]
 
     def effect(self) -> str:
         """Describe the rule."""

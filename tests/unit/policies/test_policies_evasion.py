@@ -220,7 +220,7 @@ ATTACKS = {
     "maintenance": [
         Case(f'{SOON}jobs = "refuse"', {"time_limit": UNLIMITED}, "only start afterwards", record={"time_limit": 1}),
         Case(f'{SOON}jobs = "refuse"', {"begin_time": 1}, "only start afterwards",
-             record={"time_limit": UNLIMITED, "begin_time": 4000000000}),
+             record={"time_limit": UNLIMITED, "begin_time": 4200000000}),
     ],
     "guard_updates": [
         Case('changes = ["time_limit"]', {"end_time": 900}, "EndTime", record={"time_limit": 5, "end_time": 1300}),

@@ -19,6 +19,8 @@ TIMES = "start = 2027-05-01T08:00:00\nend = 2027-05-02T18:00:00\n"
 START = time.mktime((2027, 5, 1, 8, 0, 0, 0, 0, -1))
 END = time.mktime((2027, 5, 2, 18, 0, 0, 0, 0, -1))
 DEBUG: dict[str, dict[str, Any]] = {"debug": {"flag_default": True, "nodes": "n[1-4]"}}
+MAINT = ReservationFlag.RESERVE_FLAG_MAINT
+RUNS = {"job_state": JobState.JOB_RUNNING, "start_time": int(START - 5400)}
 SAYS = "maintenance from 2027-05-01 08:00 to 2027-05-02 18:00: the job can only "
 
 
@@ -92,8 +94,15 @@ def test_jobs_that_begin_later(rules: Rules, now: list[float], begin: float, lim
         ({"begin_time": int(END + 60)}, {"time_limit": 600}, False),
         ({"time_limit": 600}, {"time_limit": 5, "begin_time": int(END)}, False),
         ({"name": "x"}, {"time_limit": UNLIMITED}, False),
-        ({"time_limit": 90}, {"job_state": JobState.JOB_RUNNING, "start_time": int(START - 5400)}, False),
-        ({"time_limit": 91}, {"job_state": JobState.JOB_RUNNING, "start_time": int(START - 5400)}, True),
+        ({"time_limit": 90}, RUNS, False),
+        ({"time_limit": 91}, {**RUNS, "time_limit": 90}, True),
+        ({"time_limit": 600}, {"time_limit": 601}, False),
+        ({"time_limit": 602}, {"time_limit": 601}, True),
+        ({"partition": "day"}, {"time_limit": 601, "partition": "debug"}, False),
+        ({"time_limit": 91}, {**RUNS, "time_limit": 92}, False),
+        ({"begin_time": int(START - 60)}, {"time_limit": 601}, True),
+        ({"begin_time": int(END + 60)}, {"time_limit": 601}, False),
+        ({"time_limit": 600}, {"time_limit": 300, "time_min": 60}, False),
     ],
 )
 def test_updates_into_a_maintenance(
@@ -104,6 +113,65 @@ def test_updates_into_a_maintenance(
     result = run(made, "job_modify", job=FakeJob(**changes), record=FakeRecord(**record))
     assert result.accepted is not refused, result
     assert not rules(MAINTENANCE + TIMES).handlers("job_modify")
+
+
+@pytest.mark.parametrize(
+    ("toml", "record"),
+    [
+        ('partitions = ["day"]\n', {}),
+        ('except_accounts = ["urgent"]\n', {"account": "urgent"}),
+        ('[[policy_exemptions]]\nrules = ["maintenance"]\npartitions = ["debug"]\nuntil = 2027-05-31\n', {}),
+        ('[policy."policies:maintenance"]\npartitions = ["day"]\notherwise = "off"\n', {}),
+    ],
+)
+def test_a_move_to_where_the_rule_is(rules: Rules, now: list[float], toml: str, record: dict[str, Any]) -> None:
+    """Whoever is not refused because of a partition or an account is, when an update changes that."""
+    job = {"partition": "debug", "account": "a", "time_limit": 601, **record}
+    made = rules(f'{MAINTENANCE}{TIMES}jobs = "refuse"\n{toml}')
+    changes = {"partition": "day", "account": "a"}
+    assert not run(made, "job_modify", job=FakeJob(**changes), record=FakeRecord(**job)).accepted
+
+
+@pytest.mark.parametrize(
+    ("changes", "refused"),
+    [
+        ({"time_limit": 100}, False),
+        ({"time_limit": 102}, True),
+        ({"partition": "day"}, False),
+        ({"partition": "other"}, False),
+        ({"min_nodes": 3}, False),
+    ],
+)
+def test_updates_of_jobs_that_a_reservation_keeps_from_starting(
+    rules: Rules, now: list[float], changes: dict[str, Any], refused: bool
+) -> None:
+    """Only those are refused by which such a job would end later."""
+    whole = {"start_time": int(START), "end_time": int(END), "flags": MAINT, "node_list": "n[1-4]", "full_nodes": True}
+    result = run(
+        rules(f'{MAINTENANCE}jobs = "refuse"\n'),
+        "job_modify",
+        job=FakeJob(**changes),
+        record=FakeRecord(partition="debug", time_limit=101),
+        reservations={"maint": whole},
+        partitions={**DEBUG, "day": {"nodes": "n[1-3]"}, "other": {"nodes": "n[5-6]"}},
+    )
+    assert result.error_id is None, result
+    assert result.accepted is not refused, result
+
+
+@pytest.mark.parametrize("nodes", ["n[3-6]", "n[5-6]"])
+def test_a_move_to_where_a_reservation_counts(rules: Rules, now: list[float], nodes: str) -> None:
+    """A job that Slurm would start is refused if an update moves it to where it could not start."""
+    whole = {"start_time": int(START), "end_time": int(END), "flags": MAINT, "node_list": "n[1-4]", "full_nodes": True}
+    result = run(
+        rules(f'{MAINTENANCE}jobs = "refuse"\n'),
+        "job_modify",
+        job=FakeJob(partition="debug"),
+        record=FakeRecord(partition="other", time_limit=101),
+        reservations={"maint": whole},
+        partitions={**DEBUG, "other": {"nodes": nodes}},
+    )
+    assert not result.accepted, result
 
 
 def test_a_maintenance_comes_near(rules: Rules, now: list[float]) -> None:
@@ -134,7 +202,6 @@ def test_a_maintenance_of_slurm(rules: Rules, now: list[float]) -> None:
 
 
 HALF = {"node_list": "n[1-2]"}
-MAINT = ReservationFlag.RESERVE_FLAG_MAINT
 
 
 @pytest.mark.parametrize(

@@ -269,7 +269,8 @@ def return_binds(binds: Iterable[Bind], rootfs: str) -> None:
     """Copy files that the container changed or added in copied bind mounts back to the sources.
 
     A file that only the host changed stays as it is; of a file that both changed, the container's is copied. Nothing is
-    deleted on the host, and read-only mounts are skipped. A folder of the host is not replaced by a file, nor a file by
+    deleted on the host, and read-only mounts are skipped, also where one lies on its own place in a writable one. A
+    folder of the host is not replaced by a file, nor a file by
     a folder. If a source is a symbolic link, its target is written.
 
     Like a mount, this function stays with the folder that was copied, and writes nowhere else if the path leads to
@@ -284,12 +285,28 @@ def return_binds(binds: Iterable[Bind], rootfs: str) -> None:
             the source is not there any more, or nobody knows which folder was copied; the text names the copy.
     """
     place = _place(rootfs)
-    for bind in binds:
-        if not bind.read_only:
-            _copy_back(bind, place)
+    mounted = list(binds)
+    for number, bind in enumerate(mounted, 1):
+        hidden = _hidden(bind, mounted[number:])
+        if not bind.read_only and "" not in hidden:
+            _copy_back(bind, place, hidden)
 
 
-def _copy_back(bind: Bind, place: str) -> None:
+def _hidden(bind: Bind, later: Iterable[Bind]) -> set[str]:
+    """Return the paths in a copy that lie below read-only mounts of themselves; an empty one is that of the whole copy.
+
+    The container cannot have changed them by this mount, whatever their times say. Where the container sees them at
+    another place, too, they are not among them.
+    """
+    hidden = set()
+    for other in later:
+        inner = os.path.relpath(f"/{other.destination}", f"/{bind.destination}")
+        if other.read_only and other.copy == os.path.normpath(os.path.join(bind.copy or "", inner)):
+            hidden.add("" if inner == "." else inner)
+    return hidden
+
+
+def _copy_back(bind: Bind, place: str, hidden: set[str]) -> None:
     if bind.copy is None or bind.place is None:
         raise StagingError(
             f"nothing tells which copy of {bind.source!r} below {place!r} is to be returned: keep the binds of "
@@ -319,7 +336,7 @@ def _copy_back(bind: Bind, place: str) -> None:
             )
         try:
             if origin.name is None:
-                _folder_back(bind, origin, copy, copied)
+                _folder_back(bind, origin, copy, copied, hidden)
             else:
                 _file_back(bind, origin, copy, copied)
         except OSError as error:
@@ -336,7 +353,7 @@ def _is_folder(origin: Origin) -> bool:
         return False
 
 
-def _folder_back(bind: Bind, origin: Origin, copy: int, copied: str) -> None:
+def _folder_back(bind: Bind, origin: Origin, copy: int, copied: str, hidden: set[str]) -> None:
     with (
         opened(open_folder(".", copy)) as reading,
         opened(open_folder(".", origin.folder, writable=True)) as writing,
@@ -346,6 +363,7 @@ def _folder_back(bind: Bind, origin: Origin, copy: int, copied: str) -> None:
             update=True,
             copied_at=bind.copied_at,
             originals=bind.inodes,
+            without=hidden,
         )
 
 

@@ -22,7 +22,7 @@ from slurmhooks.scrun.folders import Walk, explained, scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from slurmhooks.scrun.folders import Folder, Identity
 
@@ -70,6 +70,8 @@ class TreeCopy(Walk):
         super().__init__(source)
         self.target = target
         self.exclude = exclude
+        self.without: Collection[str] = ()
+        """Paths relative to the top that are left out, with everything in them."""
         self.delete = False
         self.copied_at = 0
         self.originals: Mapping[str, int] = {}
@@ -134,7 +136,7 @@ class TreeCopy(Walk):
 
     def is_excluded(self, path: str) -> bool:
         """Return whether a path, relative to the top, is excluded."""
-        return any(fnmatch.fnmatchcase(path, pattern) for pattern in self.exclude)
+        return path in self.without or any(fnmatch.fnmatchcase(path, pattern) for pattern in self.exclude)
 
     def excluded_below(self, path: str) -> Callable[[str], bool]:
         """Return a function that tells whether a path relative to another path is excluded."""
@@ -147,7 +149,7 @@ class TreeCopy(Walk):
         original = self.originals.get(folder.path) == status.st_ino
         files: list[tuple[str, os.stat_result]] = []
         for entry in scan(folder.fds[0]):
-            if self.exclude and self.is_excluded(os.path.join(folder.path, entry.name)):
+            if (self.exclude or self.without) and self.is_excluded(os.path.join(folder.path, entry.name)):
                 continue
             status = entry.stat(follow_symlinks=False)
             if stat.S_ISDIR(status.st_mode):

@@ -16,7 +16,7 @@ from slurmhooks.values import several
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from typing import Literal
 
     from slurmhooks.scrun.folders import Path
@@ -98,6 +98,7 @@ def copy_opened_tree(
     update: bool = False,
     copied_at: int = 0,
     originals: Mapping[str, int] | None = None,
+    without: Collection[str] = (),
 ) -> dict[str, int]:
     """Copy the content of an open folder into another one; see :func:`copy_tree`.
 
@@ -112,6 +113,7 @@ def copy_opened_tree(
         originals: the result of the call that made the source. In other folders, which were renamed or added since,
             no file is skipped: renaming a folder does not change the times of its files. If the source itself is
             another folder, the target keeps its owner and mode, as the folder below a mount does.
+        without: paths in the source that are left out, with everything in them.
 
     Returns:
         the inode numbers of the folders of the target, by their paths in it.
@@ -119,6 +121,7 @@ def copy_opened_tree(
     copy = TreeCopy(shown, shown_target, [], cancel.requested)
     copy.copier.update = update
     copy.copied_at = copied_at
+    copy.without = without
     copy.originals = originals or {}
     copy.keeps_top = originals is not None and originals.get("") != os.fstat(source).st_ino
     copy.copy(source, target, _workers())

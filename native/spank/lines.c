@@ -35,7 +35,7 @@ static char **copy(int argc, char *argv[])
 }
 
 /*
- * Read the arguments for C as slurmhooks/files/plugstack.py does, which also refuses invalid values. The first argument
+ * Read the arguments for C as slurmhooks/files/plugstack.py does, which also says what is invalid. The first argument
  * that is not an option of slurmhooks is the GLOB; the arguments after it belong to the handlers.
  */
 static void read_options(struct line *line)
@@ -47,7 +47,7 @@ static void read_options(struct line *line)
         else if (!strcmp(word, "init_failure_mode=node"))
             line->mode = FAILURE_NODE;
         else if (!strncmp(word, "missing_options=", strlen("missing_options=")))
-            line->refuse_missing = !strcmp(word, "missing_options=refuse");
+            line->refuse_missing = strcmp(word, "missing_options=log") != 0;
         else if (!manifest_is_option(word))
             break;
     }

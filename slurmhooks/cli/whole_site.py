@@ -49,7 +49,8 @@ class Loaded:
         patterns: the names and globs of hook files.
         users: the users of workers, by section of the configuration, if the section names one.
         disabled: what is not loaded, and why: Lua scripts that fail to load here, and files that root must not run.
-        lacking: lines of plugstack.conf without hooks, because the set in force does not have what they name.
+        lacking: mistakes in lines of plugstack.conf, and lines without hooks, because the set in force does not have
+            what they name: launches go on all the same.
     """
 
     def __init__(self) -> None:
@@ -201,6 +202,7 @@ class Loaded:
 
     def _load_line(self, args: tuple[str, ...], link: Path) -> None:
         name, pattern, _ = plugstack.split(args)
+        self.lacking += plugstack.unknown(args)
         folder = home.set_in_force()
         where = f"plugstack.conf: {' '.join(args)}"
         files: list[tuple[str, str]] = []
@@ -208,7 +210,7 @@ class Loaded:
         if lacks and folder is None:
             self.notes.append(f"{where}: nothing has been deployed yet")
         elif lacks:
-            self.lacking.append(f"{where}: the set in force does not have it: deploy one that has it")
+            self.lacking.append(site.lacking(args))
         if pattern is None:
             if name is None or os.path.lexists(link := Path(site.config_of_line(name, folder))):
                 self._watch_link(link)

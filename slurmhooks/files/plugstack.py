@@ -7,8 +7,6 @@ in place of the GLOB, the handlers that the configuration names get ARGS.
 
 from __future__ import annotations
 
-from slurmhooks.errors import LoadError
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,9 +26,6 @@ def split(args: Sequence[str]) -> tuple[str | None, str | None, list[str]]:
 
     Returns:
         the value of ``config=``, the GLOB (None if there is none or "--"), and the arguments for handlers.
-
-    Raises:
-        LoadError: ``init_failure_mode=`` or ``missing_options=`` has an unknown value.
     """
     rest = list(args)
     config = None
@@ -38,10 +33,22 @@ def split(args: Sequence[str]) -> tuple[str | None, str | None, list[str]]:
         word = rest.pop(0)
         if word.startswith("config="):
             config = word.removeprefix("config=")
-        for key, values in ((MODE, MODES), (MISSING, EFFECTS)):
-            if word.startswith(key) and word.removeprefix(key) not in values:
-                raise LoadError([f"plugstack.conf: {word}: it can be {' or '.join(key + name for name in values)}"])
     return config, rest[0] if rest and rest[0] != END else None, rest[1:]
+
+
+def unknown(args: Sequence[str]) -> list[str]:
+    """Return a finding for each value of ``init_failure_mode=`` and ``missing_options=`` that does not exist.
+
+    A line with such a value loads all the same: plugstack.conf is not part of what has been checked and deployed, and a
+    mistake in it must not fail launches. It counts as the value that lets least pass.
+    """
+    own = args[: len(args) - len(split(args)[2])]
+    return [
+        f"plugstack.conf: {word}: it can be {' or '.join(key + name for name in values)}"
+        for word in own
+        for key, values in ((MODE, MODES), (MISSING, EFFECTS))
+        if word.startswith(key) and word.removeprefix(key) not in values
+    ]
 
 
 def named(args: Sequence[str]) -> tuple[str, str]:

@@ -312,6 +312,8 @@ def of_plugstack(args: Sequence[str], read: Read = sources) -> tuple[list[Source
         LoadError: a file does not exist, or the configuration is invalid.
     """
     config, pattern, rest = plugstack.split(args)
+    for text in plugstack.unknown(args):
+        log.error("%s", text)
     folder = home.set_in_force() if config is not None or pattern is not None else None
     if lacks(config, pattern, folder):
         log.error("plugstack.conf: %s: the set in force does not have it, so this line has no hooks", config or pattern)
@@ -355,6 +357,11 @@ def lacks(config: str | None, pattern: str | None, folder: str | None) -> bool:
             return False
         return paths.is_absent(paths.fixed_folder(path) if paths.has_magic(path) else path)
     return config is not None and folder is not None and paths.is_absent(config_of_line(config, folder))
+
+
+def lacking(args: Sequence[str]) -> str:
+    """Return the finding for a line of plugstack.conf that names what the set in force does not have."""
+    return f"plugstack.conf: {' '.join(args)}: the set in force does not have it: deploy one that has it"
 
 
 def of_line(pattern: str, folder: str | None) -> str:

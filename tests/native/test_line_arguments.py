@@ -22,10 +22,10 @@ def test_init_failure_mode(host: Host, argument: str) -> None:
 
 
 def test_a_wrong_init_failure_mode(host: Host) -> None:
-    """A wrong value is refused in each process, with the possible values."""
+    """A wrong value is logged with the possible values, and the line loads: plugstack.conf is not what was deployed."""
     host.site("")
     run = host.run("open sp $spank init_failure_mode=jobs hooks.py\ncontext local\ncall sp init")
-    assert run.one("call").failed
+    assert not run.one("call").failed
     assert "init_failure_mode=jobs: it can be init_failure_mode=node or init_failure_mode=job" in run
 
 
@@ -33,10 +33,10 @@ GONE = "_SLURM_SPANK_OPTION_python_"
 NOTED = "has the option of the job in"
 
 
-@pytest.mark.parametrize("effect", ["", "missing_options=log", "missing_options=refuse"])
+@pytest.mark.parametrize("effect", ["", "missing_options=log", "missing_options=refuse", "missing_options=x"])
 @pytest.mark.parametrize("with_manifest", [True, False], ids=["manifest", "none"])
 def test_options_that_a_node_lacks(host: Host, with_manifest: bool, effect: str) -> None:
-    """slurmstepd logs each option of the job that no line has, or refuses the tasks."""
+    """slurmstepd logs each option of the job that no line has, or refuses the tasks, also if that is misspelt."""
     host.site('here = hook.spank.option("is-here", "X", usage="x", contexts="local")')
     host.site('other = hook.spank.option("other", usage="x")', name="other.py")
     lines = [f"{effect} hooks.py", "other.py"]
@@ -52,15 +52,15 @@ def test_options_that_a_node_lacks(host: Host, with_manifest: bool, effect: str)
     noted = [line.split(GONE)[1].split(":")[0] for line in run.lines("INFO") if NOTED in line]
     assert sorted(noted) == ["ABC", "gone2", "gone_1"]
     refused = run.of("call")[4]
-    assert refused.failed == (effect == "missing_options=refuse")
+    assert refused.failed == (effect in ("missing_options=refuse", "missing_options=x"))
     assert ("this node does not have the option gone_1 of the job" in run) == refused.failed
     local = host.run(f"open a $spank {lines[0]}\ncontext local\ncall a init\ncall a init_post_opt")
     assert NOTED not in local
 
 
 def test_a_wrong_effect_of_missing_options(host: Host) -> None:
-    """A wrong value is refused in each process, with the possible values."""
+    """A wrong value is logged with the possible values, and the line loads; test_options_that_a_node_lacks goes on."""
     host.site("")
     run = host.run("open sp $spank missing_options=drop hooks.py\ncontext local\ncall sp init")
-    assert run.one("call").failed
+    assert not run.one("call").failed
     assert "missing_options=drop: it can be missing_options=log or missing_options=refuse" in run

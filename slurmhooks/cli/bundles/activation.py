@@ -83,6 +83,8 @@ def activate(store: Store, event: history.Event, plugin_dir: Path | None) -> lis
     store.verify(bundle)
     folder = plugin_dir or configuration.installed_in(store.sysconfdir)
     if store.deployed == bundle:
+        if event.verb == "deploy" and (wrong := contents.mistaken_lines(store.place(bundle), store.sysconfdir)):
+            raise Findings([*wrong, f"{bundle} stays in force"])
         notes = in_child(_compile, store.sysconfdir, folder)
         if refused := _reload(store.sysconfdir):
             raise Findings(refused)
@@ -110,7 +112,7 @@ def prepare(store: Store, event: history.Event, folder: Path | None) -> list[str
     with store.staged(bundle) as stage:
         handlers, notes, findings = in_child(_examine, stage, folder, event.verb == "deploy")
         if event.verb == "deploy":
-            findings += _other_lines(store, bundle)
+            findings += contents.other_lines(store.place(bundle), store.sysconfdir)
         if event.undo and not handlers:
             findings.append(f"{bundle} has no handlers: 'slurmhooks rollback {bundle}' puts it in force all the same")
         # The stage no longer exists when the user reads these findings.
@@ -172,19 +174,6 @@ def handlers_of(store: Store, bundle: str) -> list[report.Row]:
     if found.findings:
         raise Findings([text.replace(str(stage), str(store.sysconfdir)) for text in found.findings])
     return found.handlers
-
-
-def _other_lines(store: Store, bundle: str) -> list[str]:
-    """Return a finding if the lines of plugstack.conf name something else than those that the set was made for."""
-    known = contents.known_lines(store.place(bundle))
-    lines = contents.spank_lines(store.sysconfdir)
-    if known is None or sorted(known) == sorted(lines):
-        return []
-    have, need = (
-        "; ".join(" ".join(("spank_python.so", each)).strip() for each in each_of) or "none"
-        for each_of in (lines, known)
-    )
-    return [f"plugstack.conf has the lines of spank_python.so: {have}; the set was made for: {need}"]
 
 
 def _compile(sysconfdir: Path, folder: Path | None) -> list[str]:

@@ -85,11 +85,8 @@ def spank_lines(folder: Path) -> list[str]:
 
 
 def line_of(words: list[str]) -> str:
-    """Return what a line of plugstack.conf names, as a line; the line itself if it is invalid."""
-    try:
-        config, pattern, _ = plugstack.split(words)
-    except LoadError:
-        return " ".join(words)
+    """Return what a line of plugstack.conf names, as a line."""
+    config, pattern, _ = plugstack.split(words)
     return " ".join(filter(None, (f"config={config}" if config is not None else None, pattern)))
 
 
@@ -106,10 +103,9 @@ def folders(folder: Path) -> Iterable[Path]:
     except ConfigError:
         return
     for line in known_lines(folder) or ():
-        with suppress(LoadError):  # of a line that is refused later
-            pattern = plugstack.split(line.split())[1]
-            if pattern is not None:
-                patterns.append(pattern.removeprefix(f"{site.FORMER}/"))
+        pattern = plugstack.split(line.split())[1]
+        if pattern is not None:
+            patterns.append(pattern.removeprefix(f"{site.FORMER}/"))
     for pattern in filter(paths.has_magic, patterns):
         place = os.path.normpath(paths.fixed_folder(pattern))
         if place.startswith("/"):
@@ -124,6 +120,38 @@ def known_lines(folder: Path) -> list[str] | None:
         return (folder / PLUGSTACK).read_text(errors="surrogateescape").splitlines()
     except FileNotFoundError:
         return None
+
+
+def other_lines(place: Path, sysconfdir: Path) -> list[str]:
+    """Return a finding if the lines of plugstack.conf name something else than those that a set was made for.
+
+    Args:
+        place: the folder of the set.
+        sysconfdir: the folder of slurm.conf.
+    """
+    known = known_lines(place)
+    lines = spank_lines(sysconfdir)
+    if known is None or sorted(known) == sorted(lines):
+        return []
+    have, need = (
+        "; ".join(" ".join(("spank_python.so", each)).strip() for each in each_of) or "none"
+        for each_of in (lines, known)
+    )
+    return [f"plugstack.conf has the lines of spank_python.so: {have}; the set was made for: {need}"]
+
+
+def mistaken_lines(place: Path, sysconfdir: Path) -> list[str]:
+    """Return findings about the lines of plugstack.conf as they are now, for a set that has been deployed.
+
+    Arguments as for :func:`other_lines`.
+    """
+    findings = []
+    for args in configuration.plugstack_arguments(sysconfdir):
+        config, pattern, _ = plugstack.split(args)
+        findings += plugstack.unknown(args)
+        if site.lacks(config, pattern, str(place.resolve())):
+            findings.append(site.lacking(args))
+    return [*findings, *other_lines(place, sysconfdir)]
 
 
 def name_of(name: str) -> str:
@@ -239,11 +267,7 @@ class _Contents:
 
     def line(self, line: str) -> None:
         """Add a line of plugstack.conf, and the files that it names."""
-        try:
-            named, pattern, _ = plugstack.split(line.split())
-        except LoadError as error:
-            self.findings += error.findings
-            return
+        named, pattern, _ = plugstack.split(line.split())
         if named not in (None, site.FILE_NAME):
             self.configuration(named)
         if pattern is not None:

@@ -98,6 +98,8 @@ def this(sysconfdir: Path) -> Machine:
         findings += error.findings
     except OSError as error:
         findings.append(f"{error.filename}: {error.strerror}")
+    if deployed is not None:
+        findings += contents.mistaken_lines(store.place(deployed), sysconfdir)
     try:
         findings += fit.of_machine(sysconfdir)
     except Findings as error:  # the record of the build is damaged

@@ -70,8 +70,8 @@ def without(files: Mapping[str, File], rows: list[Row], label: str, folder: str)
             tables.setdefault("policy", {})[label] = {"mode": "off"}
             changed = True
         if changed:
-            text = f"# written by 'slurmhooks off'\n{toml_text.render(tables)}"
-            left[name] = replace(left[name], content=text.encode())
+            written = f"# written by 'slurmhooks off'\n{toml_text.render(tables)}"
+            left[name] = replace(left[name], content=written.encode())
     return left
 
 

@@ -6,10 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slurmhooks.cli.bundles import archive
-from slurmhooks.cli.bundles.archive import File
-from slurmhooks.cli.bundles.store import Store
-from slurmhooks.cli.findings import Finding
 from tests.unit.cli.deploying import handlers
 
 if TYPE_CHECKING:
@@ -136,16 +132,6 @@ def test_lines_of_plugstack(site: "Site", run: "Call") -> None:
         assert other.read_text() == '[hooks]\npaths = ["hooks.d/*.py"]\n'
         call(site, run, "on")
         assert handlers(site) == ["a:launch"]
-
-
-@pytest.mark.parametrize("name", ["/tmp/a", "../a", "a//b", "a/../b", "", "."])
-def test_names_that_leave_a_set(site: "Site", name: str) -> None:
-    """A store writes nothing outside the folder of a set, whatever it is told to put there."""
-    store = Store(site.etc)
-    files = {"slurmhooks.toml": File(b""), name: File(b"")}
-    with store.locked(), pytest.raises(Finding):
-        store.put(archive.pack(files), files)
-    assert list(store.place("").iterdir()) == []
 
 
 def test_functions_of_the_same_name(site: "Site", run: "Call") -> None:

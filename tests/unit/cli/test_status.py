@@ -121,6 +121,25 @@ def test_files_that_were_never_deployed(site: "Site", run: "Call") -> None:
     assert deployed["bundle"] == report["expected"]
 
 
+@pytest.mark.parametrize("line", ["hooks.e/*.py", "config=hooks.d/b.toml", "missing_options=refused", "hooks.d/*.pz"])
+@pytest.mark.parametrize("of_archive", [True, False])
+def test_mistakes_in_plugstack_conf(site: "Site", run: "Call", open_folder: Path, line: str, of_archive: bool) -> None:
+    """A line of plugstack.conf that names what the set in force lacks is found, also by a deployment of this set."""
+    site.file("@hook.spank.init\ndef launch(spank): pass\n")
+    assert run("bundle", site.etc, "--output", open_folder / "b.tar").exit_code == 0
+    source = (open_folder / "b.tar",) if of_archive else ()
+    assert run("deploy", *source, "--sysconfdir", site.etc).exit_code == 0
+    assert status(site, run)[1] == 0
+    site.plugstack(f"required spank_python.so {line}")
+    report, code = status(site, run)
+    assert code == 1
+    assert any("plugstack.conf" in text for text in report["findings"])
+    result = run("deploy", *source, "--sysconfdir", site.etc)
+    assert result.exit_code == 1, result.output
+    assert "plugstack.conf" in result.output
+    assert run("off", "--all", "--sysconfdir", site.etc).exit_code == 0
+
+
 def test_sources_and_history(site: "Site", run: "Call", bundles: list[str]) -> None:
     """The history is shown, and whether the sources differ from what is in force."""
     report, code = status(site, run)

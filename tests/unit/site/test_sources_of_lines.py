@@ -67,10 +67,16 @@ def test_a_line_taken_apart(line: str, expected: tuple[str | None, str | None, l
     assert plugstack.split(line.split()) == expected
 
 
-def test_a_wrong_init_failure_mode(write: Write) -> None:
-    """An invalid value is refused; the error lists the valid values."""
-    with pytest.raises(LoadError, match="init_failure_mode=jobs: it can be init_failure_mode=node or"):
-        site.of_plugstack(["init_failure_mode=jobs"])
+def test_wrong_values(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line with an invalid value loads all the same; the log lists the valid values, not for handlers' arguments."""
+    path = write("a.py", "")
+    named, rest, _ = site.of_plugstack(["init_failure_mode=jobs", "missing_options=", str(path), "missing_options=x"])
+    assert (len(named), rest) == (1, ["missing_options=x"])
+    assert capsys.readouterr().err.splitlines() == [
+        "slurmhooks: error: plugstack.conf: init_failure_mode=jobs: it can be init_failure_mode=node or"
+        " init_failure_mode=job",
+        "slurmhooks: error: plugstack.conf: missing_options=: it can be missing_options=log or missing_options=refuse",
+    ]
 
 
 def test_a_line_whose_folder_is_a_link(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -179,6 +179,8 @@ def spank_lines(sysconfdir: Path, files: Sequence[Path], words: Sequence[str], r
     for text in configuration.spank_lines(sysconfdir):
         args = plugstack_conf.arguments(text)
         config, pattern, rest = plugstack.split(args)
+        if wrong := plugstack.unknown(args):
+            raise Findings(wrong)
         own = registry if config is None and pattern is None else _load_line(args)
         lines.append(Line(own, rest, text.split()[0].lower() == "optional"))
     return lines or [Line(registry)]

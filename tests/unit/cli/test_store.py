@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The folder of the sets, when somebody has removed its history, or put links in its place."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from slurmhooks.cli import controllers
+from slurmhooks.cli.bundles import archive
+from slurmhooks.cli.bundles.archive import File
+from slurmhooks.cli.bundles.store import Store
+from slurmhooks.cli.findings import Finding
+from slurmhooks.worker import requests
+from tests.unit.cli.deploying import HANDLER, deploy, handlers, make, rollback
+
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Call, Site
+
+__all__ = ["deploy", "make"]
+
+
+@pytest.mark.parametrize("name", ["/tmp/a", "../a", "a//b", "a/../b", "", "."])
+def test_names_that_leave_a_set(site: "Site", name: str) -> None:
+    """A store writes nothing outside the folder of a set, whatever it is told to put there."""
+    store = Store(site.etc)
+    files = {"slurmhooks.toml": File(b""), name: File(b"")}
+    with store.locked(), pytest.raises(Finding):
+        store.put(archive.pack(files), files)
+    assert list(store.place("").iterdir()) == []
+
+
+def test_a_refusal_without_a_history(
+    site: "Site",
+    run: "Call",
+    make: Callable[..., Path],
+    deploy: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """After somebody has removed the history, a refused deployment leaves the set in force, and no set is lost."""
+    site.file(HANDLER.format(0))
+    one, two = (deploy(make(name, HANDLER.format(number)))["bundle"] for number, name in enumerate(("one", "two"), 1))
+    (site.etc / "slurmhooks.d" / "events").unlink()
+    with monkeypatch.context() as refusing:
+        refusing.setattr(requests, "names", lambda folder: ["a socket"])
+        refusing.setattr(controllers, "prepare", lambda folder, _: [])
+        refusing.setattr(controllers, "reload", lambda folder: ["refused"])
+        result = run("deploy", make("three", HANDLER.format(3)), "--sysconfdir", site.etc)
+    assert result.exit_code == 1, result.output
+    assert handlers(site) == ["a:version_2"]
+    assert Store(site.etc).deployed == two
+    assert {one, two} < set(Store(site.etc).kept())
+    deploy(make("four", HANDLER.format(4)))
+    assert {one, two} < set(Store(site.etc).kept())
+    assert rollback(site, run)["bundle"] == two
+
+
+def test_a_refusal_without_a_set(
+    site: "Site",
+    run: "Call",
+    make: Callable[..., Path],
+    deploy: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A refused deployment does not bring live files back where the link to the set in force leads nowhere."""
+    site.file(HANDLER.format(0))
+    deploy(make("one", HANDLER.format(1)))
+    (site.etc / "slurmhooks.d" / "events").unlink()
+    (site.etc / "slurmhooks.set").unlink()
+    (site.etc / "slurmhooks.set").symlink_to("slurmhooks.d/sets/2")
+    monkeypatch.setattr(requests, "names", lambda folder: ["a socket"])
+    monkeypatch.setattr(controllers, "prepare", lambda folder, _: [])
+    monkeypatch.setattr(controllers, "reload", lambda folder: ["refused"])
+    assert run("deploy", make("two", HANDLER.format(2)), "--sysconfdir", site.etc).exit_code == 1
+    assert "leads to no set" in "".join(site.found())
+
+
+@pytest.mark.parametrize("link", ["slurmhooks.d", "slurmhooks.d/sets"])
+def test_a_store_behind_a_link(
+    site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any], open_folder: Path, link: str
+) -> None:
+    """The folder of the sets may be a link to a folder with the same path; another one is refused at once."""
+    site.file(HANDLER.format(0))
+    target = open_folder / "disk" / link
+    target.mkdir(parents=True)
+    (site.etc / link).parent.mkdir(exist_ok=True)
+    (site.etc / link).symlink_to(target)
+    one = deploy(make("one", HANDLER.format(1)))["bundle"]
+    assert deploy(make("two", HANDLER.format(2)))["before"] == one
+    assert run("status", "--sysconfdir", site.etc).exit_code == 0
+    assert rollback(site, run)["bundle"] == one
+    assert handlers(site) == ["a:version_1"]
+    (site.etc / "slurmhooks.set").unlink()
+    (site.etc / link).unlink()
+    other = open_folder / "other"
+    other.mkdir()
+    (site.etc / link).symlink_to(other)
+    result = run("deploy", open_folder / "two.tar", "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    assert "lead to a folder whose path ends with slurmhooks.d/sets" in result.output
+    assert list(other.iterdir()) == []

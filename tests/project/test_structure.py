@@ -52,6 +52,7 @@ IN_THE_CORE = {"slurmhooks.handlers.deadline", "slurmhooks.entry.draining"}
 BROAD = {
     "handlers/dispatch.py": 3,  # a handler's bug, a bug of an entry point, and one while a bug is reported
     "handlers/loader.py": 1,  # a hook file that cannot be imported
+    "job_submit/judging.py": 1,  # a bug of a rule about jobs, in an update that may be none of its business
     "log.py": 1,  # a site's value whose repr() raises
     "scrun/tree_copy.py": 1,  # passes the exception of a thread to the caller that waits for it
     "collector/collection.py": 1,  # what a hostile worker reports

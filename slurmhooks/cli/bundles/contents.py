@@ -4,7 +4,6 @@
 import json
 import os
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 

@@ -14,7 +14,7 @@ from slurmhooks.handlers import dispatch
 from slurmhooks.handlers.exempted import NOT_CONCERNED, Exempted
 from slurmhooks.handlers.job_rule import JobRule, named_in
 from slurmhooks.job_submit.origin import FROM_SIBLINGS
-from slurmhooks.job_submit.whole import EXTRA, LacksRecord, Looking, WholeJob, depends
+from slurmhooks.job_submit.whole import EXTRA, LacksRecord, Looking, SeenRecord, WholeJob, depends
 from slurmhooks.log import log
 from slurmhooks.slurmctld import NEEDS_SOURCES
 
@@ -56,7 +56,9 @@ def call(job: Job, handler: JobRule, arguments: dict[str, Any]) -> object:
         return Exempted(EXEMPT)
     knows_jobs = "default_account" not in job._missing
     looking = Looking(job, None if knows_jobs else locked(handler))
-    own = {**arguments, "job": WholeJob(looking), "record": arguments.get("record"), "sender_uid": sender}
+    record = arguments.get("record")
+    seen = None if record is None else SeenRecord(looking, record)
+    own = {**arguments, "job": WholeJob(looking), "record": seen, "sender_uid": sender}
     given = [own[name] for name in handler.parameters]
     if not looking.modify:
         return handler.function(*given)

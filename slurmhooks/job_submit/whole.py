@@ -48,6 +48,11 @@ JOBS_OWN = frozenset(name for name, row in rows(JobFields).items() if not isinst
     EXTRA, ARRAYS, ("group_name", "interactive")
 ) - {"user_id"}
 """What an update alone does not say."""
+IN_RECORDS: dict[str, set[str]] = {}
+"""The fields of requests by their names in records."""
+for _name, _row in rows(JobFields).items():
+    for _each in _row.names_in_record:
+        IN_RECORDS.setdefault(_each, set()).add(_name)
 FILLED = ("account", "partition", "qos", "time_limit")
 """The fields that Slurm fills in."""
 
@@ -331,6 +336,42 @@ class WholeJob(Base):
     def __repr__(self) -> str:
         """Return the class."""
         return "<WholeJob>"
+
+
+class SeenRecord:
+    """``record`` of hook.job: the job as it is. What a handler reads of it counts like what it reads of ``job``."""
+
+    __slots__ = ("_as", "_record")
+
+    _as: Looking
+    _record: Any
+
+    def __init__(self, looking: Looking, record: Any) -> None:
+        """View a record."""
+        object.__setattr__(self, "_as", looking)
+        object.__setattr__(self, "_record", record)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a field of the record, or raise what the record raises."""
+        self._as.reads.update(IN_RECORDS.get(name, ()))
+        return getattr(self._record, name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Raise what the record raises."""
+        setattr(self._record, name, value)
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        """Iterate over names and values of all fields."""
+        self._as.reads.update(*IN_RECORDS.values())
+        return iter(self._record)
+
+    def __dir__(self) -> list[str]:
+        """Return the names of the fields."""
+        return dir(self._record)
+
+    def __repr__(self) -> str:
+        """Return what the record returns."""
+        return repr(self._record)
 
 
 def _property(name: str, doc: str | None) -> property:

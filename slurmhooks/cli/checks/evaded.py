@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Finds handlers whose rule does not hold at updates, and those that ask for what nobody knows then."""
+"""Finds handlers whose rule does not hold at updates, or has no effect there, or asks for what nobody knows then."""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from slurmhooks.cli.checks.mistakes import first_line, tree_of
 from slurmhooks.handlers.job_rule import JobRule, named_in
-from slurmhooks.job_submit.whole import depends
+from slurmhooks.job_submit import judging
+from slurmhooks.job_submit.whole import IN_RECORDS, depends
 
 if TYPE_CHECKING:
     from slurmhooks.handlers.registry import Handler
@@ -21,6 +22,21 @@ def notes(handlers: "Iterable[Handler]") -> Iterator[str]:
     handlers = list(handlers)
     yield from _passed(handlers)
     yield from _unknown(handlers)
+    yield from _idle(handlers)
+
+
+def _idle(handlers: "list[Handler]") -> Iterator[str]:
+    """Yield a note for each handler of hook.job that refuses updates by nothing that an update can change."""
+    for handler in handlers:
+        if not isinstance(handler, JobRule) or handler.spec.name != "job_modify":
+            continue
+        names = frozenset().union(*named_in(handler.function))
+        read = judging.named(handler).union(judging.share_of(handler), *(IN_RECORDS.get(name, ()) for name in names))
+        if not any(map(depends, read)) and any(map(_refuses_updates, _functions(handler))):
+            yield (
+                f"{handler.where}: handler {handler.label} refuses updates by nothing that an update can change, and"
+                " none is its business then, so nothing is refused: write it with @hook.job_modify"
+            )
 
 
 def _unknown(handlers: "list[Handler]") -> Iterator[str]:
@@ -43,18 +59,41 @@ def _passed(handlers: "list[Handler]") -> Iterator[str]:
     for handler in handlers:
         if handler.spec.name != "job_submit" or handler.label in {each.label for each in updating}:
             continue
-        functions = [
-            node
-            for node in ast.walk(tree_of(handler.path))
-            if isinstance(node, ast.FunctionDef) and first_line(node) == handler.line
-        ]
-        names = {name for node in functions if _refuses(node) for name in _read(node)}
+        names = {name for node in _functions(handler) if _refuses(node) for name in _read(node)}
         if passed := sorted(name for name in names if depends(name) and name not in looked_at):
             yield (
                 f"{handler.where}: handler {handler.label} refuses submissions by {', '.join(passed)}, and no handler"
                 " looks at that in updates, so users can change it afterwards with scontrol update: write it with"
                 " @hook.job"
             )
+
+
+def _functions(handler: "Handler") -> list[ast.FunctionDef]:
+    """Return the code of a handler."""
+    return [
+        node
+        for node in ast.walk(tree_of(handler.path))
+        if isinstance(node, ast.FunctionDef) and first_line(node) == handler.line
+    ]
+
+
+def _refuses_updates(function: ast.AST) -> bool:
+    """Tell whether a function refuses under a condition that only updates meet."""
+    return any(
+        isinstance(node, ast.If) and _is_of_updates(node.test) and any(map(_refuses, node.body))
+        for node in ast.walk(function)
+    )
+
+
+def _is_of_updates(test: ast.AST) -> bool:
+    match test:
+        case ast.Attribute(value=ast.Name(id="job"), attr="is_update") | ast.Attribute(value=ast.Name(id="record")):
+            return True
+        case ast.Compare(left=ast.Name(id="record"), ops=[ast.IsNot()]):
+            return True
+        case ast.UnaryOp(op=ast.Not()):
+            return False
+    return any(map(_is_of_updates, ast.iter_child_nodes(test)))
 
 
 def _refuses(function: ast.AST) -> bool:

@@ -155,6 +155,30 @@ def test_what_is_unknown_at_updates(tmp_path: Path, condition: str, noted: bool)
     assert all("job.environment is not known at an update" in note for note in found)
 
 
+@pytest.mark.parametrize(
+    ("condition", "noted"),
+    [
+        ("job.is_update", True),
+        ("record is not None and record.job_id", True),
+        ("not job.is_update", False),
+        ("job.is_update and job.time_limit", False),
+        ("job.is_update and job.sets('time_limit')", False),
+        ("record is not None and record.time_limit != 5", False),
+        ("record is None", False),
+    ],
+)
+def test_what_refuses_no_update(tmp_path: Path, condition: str, noted: bool) -> None:
+    """A handler of hook.job that refuses updates by nothing that they can change has a note, which names the hook."""
+    file = tmp_path / "site.py"
+    file.write_text(
+        "from slurmhooks import Reject, hook\n@hook.job\ndef frozen(job, record):\n"
+        f'    if {condition}:\n        raise Reject("no")\n'
+    )
+    found = list(evaded.notes(loader.load([loader.Source(path=str(file))]).all_handlers()))
+    assert bool(found) == noted, found
+    assert all("site:frozen" in note and "write it with @hook.job_modify" in note for note in found)
+
+
 def test_the_fields_of_a_rule_about_jobs(tmp_path: Path) -> None:
     """In handlers of hook.job, fields and what they have besides are known."""
     head = "@hook.job\ndef check(job):\n    "

@@ -100,3 +100,21 @@ def test_without_records_a_reservation_may_have_any_partition(
     assert public("job_submit") == "('cpu',) cpu"
     assert public("job_submit", reservation="of_gpu") == "('cpu', 'gpu') cpu,gpu"
     assert public("job_submit", reservation="of_gpu", partition="cpu") == "('cpu',) cpu"
+
+
+def test_what_a_rule_reads_of_the_record_counts(rule: Rule) -> None:
+    """An update of a field is the business of a rule that looks only at what the job has of it."""
+    record = {"time_limit": 9, "resv_name": "r", "job_id": 7}
+    call = rule('if record and record.time_limit != 5:\n    raise Reject("no")', "job, record")
+    assert not call(record, time_limit=6).accepted
+    assert call(record, comment="x").accepted
+    call = rule('if record and record.resv_name:\n    raise Reject("no")', "job, record")
+    assert not call(record, reservation="other").accepted
+    call = rule('if record and dict(record)["time_limit"] != 5:\n    raise Reject("no")', "job, record")
+    assert not call(record, time_limit=6).accepted
+    call = rule('log.user("%r", (record.job_id, "job_id" in dir(record), job.time_limit))', "job, record")
+    assert call(record, time_limit=6).user_messages == ["(7, True, 6)"]
+    call = rule("job.time_limit\nrecord.tiem_limit", "job, record")
+    assert any("record has no 'tiem_limit'" in line for line in call(record, time_limit=6).log)
+    call = rule("job.time_limit\nrecord.time_limit = 3", "job, record")
+    assert any("read-only" in line for line in call(record, time_limit=6).log)

@@ -15,8 +15,8 @@ from slurmhooks.fields.constants import JobState, ReservationFlag
 from slurmhooks.handlers.registry import SKIP
 from slurmhooks.job_submit.bounds import computing
 from slurmhooks.job_submit.bounds.model import YEAR
-from slurmhooks.job_submit.bounds.unchanged import Unchanged
 from slurmhooks.job_submit.strings import NotationError, expand_nodes
+from slurmhooks.job_submit.unchanged import Unchanged
 from slurmhooks.job_submit.users import split_names
 from slurmhooks.policies import resources
 from slurmhooks.policies.base import Rule

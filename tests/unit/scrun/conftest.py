@@ -75,3 +75,14 @@ def public_path(tmp_path: Path) -> Path:
             break
         folder.chmod(folder.stat().st_mode | 0o005)
     return tmp_path
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Path:
+    """Folders and files of the host, and a root file system beside them."""
+    host = tmp_path / "host"
+    for name in ("old/file", "swapped/file", "data/file", "edited", "removed", "both"):
+        (host / name).parent.mkdir(parents=True, exist_ok=True)
+        (host / name).write_text(f"{name} of the host")
+    (host / "link").symlink_to("old")
+    return host

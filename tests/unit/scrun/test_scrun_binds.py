@@ -121,17 +121,6 @@ def test_sources_within_each_other_have_one_copy(host: Path, tmp_path: Path) -> 
         (host / "data" / "again").unlink()
 
 
-@pytest.fixture
-def host(tmp_path: Path) -> Path:
-    """Folders and files of the host, and a root file system beside them."""
-    host = tmp_path / "host"
-    for name in ("old/file", "swapped/file", "data/file", "edited", "removed", "both"):
-        (host / name).parent.mkdir(parents=True, exist_ok=True)
-        (host / name).write_text(f"{name} of the host")
-    (host / "link").symlink_to("old")
-    return host
-
-
 def test_what_only_the_host_changed_stays(host: Path, tmp_path: Path) -> None:
     """Files and links that the container did not change are not copied back, even right after copying in."""
     rootfs = tmp_path / "rootfs"
@@ -377,40 +366,3 @@ def test_copies_of_before_stay(host: Path, tmp_path: Path) -> None:
     binds.append(scrun.copy_binds(made[2], str(rootfs)))
     assert [bind.copy for (bind,) in binds] == ["0", "1", "2"]
     assert copied(made[1]).read_text() == "both of the host"
-
-
-@pytest.mark.parametrize(
-    ("mounts", "kept"),
-    [
-        ([("", "/a", "rw"), ("data", "/a/data", "ro")], ["data/file"]),
-        ([("", "/a", "rw"), ("data/file", "/a/./data/file/", "rro")], ["data/file"]),
-        ([("", "//a/", "rw"), ("data", "a/data", "ro"), ("edited", "/a/edited", "ro")], ["data/file", "edited"]),
-        ([("", "/a", "rw"), ("", "/a", "ro")], ["data/file", "edited", "both"]),
-        ([("old", "/x", "rw"), ("", "/a", "rw"), ("data", "/a/data", "ro")], ["data/file"]),
-        # Here the container can write to it.
-        ([("", "/a", "rw"), ("data", "/b", "ro")], []),
-        ([("data", "/a/data", "ro"), ("", "/a", "rw")], []),
-        ([("", "/a", "rw"), ("data", "/a/data", "ro"), ("", "/c", "rw")], []),
-        ([("", "/a", "rw"), ("data", "/a/data", "ro"), ("data", "/a/data", "rw")], []),
-        ([("", "/a", "rw"), ("data", "/a/data", "ro"), ("data/file", "/a/data/file", "rw")], []),
-        ([("", "/a", "rw"), ("data", "/a/both", "ro")], []),
-    ],
-)
-def test_a_read_only_mount_in_a_writable_one(
-    host: Path, tmp_path: Path, mounts: list[tuple[str, str, str]], kept: list[str]
-) -> None:
-    """What it hides is not returned although times are unknown; what the container can write at another mount is."""
-    made = config(
-        mounts=[
-            {"destination": where, "type": "bind", "source": str(host / source), "options": ["bind", option]}
-            for source, where, option in mounts
-        ]
-    )
-    binds = scrun.copy_binds(made, str(tmp_path / "rootfs"))
-    names = ["data/file", "edited", "both"]
-    for name in names:
-        (host / name).write_text("written by the host later")
-    for bind in binds:
-        bind.copied_at = 0
-    scrun.return_binds(binds, str(tmp_path / "rootfs"))
-    assert [name for name in names if (host / name).read_text() == "written by the host later"] == kept

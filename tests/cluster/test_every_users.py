@@ -3,6 +3,7 @@
 
 import json
 import re
+import shlex
 import time
 from typing import Any
 
@@ -167,7 +168,11 @@ def test_a_row_decides_for_no_other(site: Cluster) -> None:
 
 def test_a_user_decides_for_no_other(site: Cluster) -> None:
     """Whoever has more jobs than at_most keeps them; the jobs of others are held. Too many nodes stop the run."""
-    many = [submit(site, "alice", f"limited{number}", *WAITS) for number in range(4)]
+    # In one command, so that no run comes between them.
+    words = shlex.join(["sbatch", "--parsable", "-n1", "--mem=1", "-D", "/tmp", "--wrap", "sleep 600", *WAITS])
+    done = site.user("alice", "sh", "-c", f"for each in 0 1 2 3; do {words} -J limited$each; done")
+    many = done.stdout.split()
+    assert len(many) == 4, done.stderr
     other = submit(site, "bob", "limited-bob", *WAITS)
     site.wait(lambda: "JobHeldAdmin" in state(site, other), what="hold")
     assert not any("JobHeldAdmin" in state(site, job) for job in many)

@@ -360,7 +360,7 @@ def test_one_rule_at_two_places(lent: Site) -> None:
     text = "partition debug takes at most 60 minutes: lower --time"
     command = "sbatch -H -p debug -t 61 --wrap true"
     done = lent.shell(command)
-    assert (done.returncode, done.stdout.splitlines()[0]) == (1, f"sbatch: error: {text} [limits:refuse]")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (1, f"sbatch: error: {text} [limits:early]")
     lent.root(
         "cd /etc/slurm; grep -vi '^include' slurm.conf > /opt/own.conf; grep -vi clifilter local.conf >> /opt/own.conf"
     )

@@ -23,6 +23,7 @@ SERVER, CLIENT = "/srv/shared", "/opt/shared"
 ADMIN, NOBODY = 1500, 65534
 CONFIGURE = f"""
     mkdir -p {SERVER}/site/hooks.d {CLIENT}
+    echo MessageTimeout=120 >> /etc/slurm/local.conf
     cp /etc/slurm/*.conf {SERVER}/site
     rm -rf /etc/slurm/hooks.d
     ln -sf {CLIENT}/site/slurmhooks.toml /etc/slurm/slurmhooks.toml

@@ -126,9 +126,7 @@ def machine(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Machi
     return made
 
 
-@pytest.mark.parametrize(
-    "release", [pytest.param(each, marks=[] if each == former()[-1] else pytest.mark.soak) for each in former()]
-)
+@pytest.mark.parametrize("release", [pytest.param(each, marks=pytest.mark.soak) for each in former()])
 def test_up_and_down(machine: Machine, release: str) -> None:
     """Each call and each record is delivered once, to whichever release; modules that do not fit serve nothing."""
     machine.shell(f"rm -f {FOLDER}/notes {DOWN}")
@@ -149,8 +147,8 @@ def test_up_and_down(machine: Machine, release: str) -> None:
         machine.cluster.wait(lambda: "CD" not in machine.shell("squeue -h -t pd,r,cg").stdout, what="end of the jobs")
         machine.shell(f"rm {DOWN}")
         count = 1 if name == "present" else 2
-        machine.cluster.wait(lambda count=count: len(machine.notes("suspend")) >= count, what="suspend")  # type: ignore[misc]
-        machine.cluster.wait(lambda count=count: len(machine.notes("resume")) >= count, what="resume")  # type: ignore[misc]
+        machine.cluster.wait(lambda count=count: len(machine.notes("suspend")) >= count, 300, "suspend")  # type: ignore[misc]
+        machine.cluster.wait(lambda count=count: len(machine.notes("resume")) >= count, 300, "resume")  # type: ignore[misc]
         if name == "present":
             # A new supervisor of the present modules must not serve the former plugin.
             machine.shell("pkill -KILL -xo slurmhooks-sup")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from slurmhooks import identity
 from tests.native.hosting import Host
 
 LOAD = """
@@ -49,7 +50,14 @@ def test_later_generations_have_everything(host: Host, tmp_path: Path) -> None:
         '@hook.job_submit(mode="warn")\ndef limit(job): pass\n'
     )
     (tmp_path / "slurmhooks.toml").write_text('[hooks]\npaths = ["policy.py"]\n')
-    options = ["-X", f"slurmhooks_sysconfdir={tmp_path}", "-X", f"slurmhooks_plugins={host.build.plugins}/slurmhooks"]
+    options = [
+        "-X",
+        f"slurmhooks_build={identity.here()}",
+        "-X",
+        f"slurmhooks_sysconfdir={tmp_path}",
+        "-X",
+        f"slurmhooks_plugins={host.build.plugins}/slurmhooks",
+    ]
     command = [sys.executable, *options, "-c", LOAD, "slurmhooks.entry.job_submit:load"]
     assert "slurmhooks" in subprocess.check_output(command, text=True).split()
     assert "slurmhooks" not in subprocess.check_output([*command, "complete"], text=True).split()

@@ -7,6 +7,7 @@ import pytest
 
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import plugstack
+from slurmhooks.log import log
 from slurmhooks.site import sources as site
 from tests.unit.site.conftest import Write, of_config, of_line
 
@@ -70,7 +71,9 @@ def test_a_line_taken_apart(line: str, expected: tuple[str | None, str | None, l
 def test_wrong_values(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     """A line with an invalid value loads all the same; the log lists the valid values, not for handlers' arguments."""
     path = write("a.py", "")
+    attached = log.attach(None, None)
     named, rest, _ = site.of_plugstack(["init_failure_mode=jobs", "missing_options=", str(path), "missing_options=x"])
+    log.attach(*attached)
     assert (len(named), rest) == (1, ["missing_options=x"])
     assert capsys.readouterr().err.splitlines() == [
         "slurmhooks: error: plugstack.conf: init_failure_mode=jobs: it can be init_failure_mode=node or"

@@ -3,7 +3,7 @@
 
 import os
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -98,7 +98,8 @@ def command(
 
     here = machines.this(sysconfdir)
     if as_report:
-        click.echo(machines.MARK + output.as_json(here))
+        # srun mixes lines of several tasks if they are longer than 1,024 bytes; only `here` shows its history.
+        click.echo(machines.MARK + output.as_json(replace(here, history=[])))
         return
     others = machines.others(sources)
     wanted: list[str] = []

@@ -5,7 +5,14 @@ set -euo pipefail
 
 work=$(mktemp -d /var/tmp/finding.XXXXXX)
 failed=0
-remove_work() { rm -rf --one-file-system "$work"; }
+remove_work() {
+    local place
+    # debootstrap leaves mounts in the folder if it is interrupted.
+    while read -r place; do
+        umount "$place" || true
+    done < <(awk -v folder="$work/" 'index($2, folder) == 1 { print $2 }' /proc/self/mounts | sort -r)
+    rm -rf --one-file-system "$work"
+}
 trap remove_work EXIT
 
 pip_install() { # REQUIREMENT...: install Python packages into the folder, and print which

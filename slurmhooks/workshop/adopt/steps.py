@@ -1,0 +1,375 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tries a script of spank-lua in the callbacks of a process, under slurmhooks and in plain Lua.
+
+Both sides have the same stand-in for Slurm's side of SPANK (slurmhooks.workshop.testing.spank); what they compare is
+what the script reads, writes, logs and returns.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import cffi
+
+from slurmhooks.errors import LoadError, SpankError
+from slurmhooks.hooks.points import HOOKS, POINTS
+from slurmhooks.log import LEVELS
+from slurmhooks.lua import finding
+from slurmhooks.lua.library import NoLuaError
+from slurmhooks.lua.runtime import LuaRaise, ScriptError, read_script
+from slurmhooks.lua.spank import Script
+from slurmhooks.lua.spank_handle import View
+from slurmhooks.spank.fields import ITEMS
+from slurmhooks.spank.model import Spank
+from slurmhooks.values import ExitStatus, text_from_c
+from slurmhooks.workshop.adopt.answers import Answer, failed
+from slurmhooks.workshop.adopt.reference import Plain, code_of, text_of
+from slurmhooks.workshop.adopt.under_slurmhooks import guard
+from slurmhooks.workshop.testing.log_capture import CapturedLog
+from slurmhooks.workshop.testing.spank import DEFAULTS, text_at
+from slurmhooks.workshop.testing.spank import FakeSpankModule as StandIn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slurmhooks.lua.library import Lua
+    from slurmhooks.lua.spank_options import LuaOption
+
+CONTEXTS = ("local", "remote", "allocator", "job_script")
+VARIED: dict[str, tuple[Any, ...]] = {
+    "job_uid": (0, 1000),
+    "job_nnodes": (1, 4),
+    "job_stepid": (0, 4294967291),
+    "task_id": (0, 3),
+    "task_exit_status": (0, 256, 9),
+    "job_argv": (["true"], ["sh", "-c", "a b"]),
+}
+"""Items that differ from step to step."""
+VALUES = ("", "1", "x y")
+SEED = 22
+_ffi = cffi.FFI()
+_ffi.cdef("""
+typedef uint32_t uid_t; typedef uint32_t gid_t; typedef int32_t pid_t;
+struct spank_option { char *name; char *arginfo; char *usage; int has_arg; int val; void *cb; };
+""")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A process that calls a script.
+
+    Attributes:
+        label: what is special in it, for people.
+        context: see slurmhooks.spank.model.Spank.
+        options: of the script that the user gives, with their arguments.
+        env: the environment of the job, and the job control environment.
+        items: of SPANK, by attribute.
+    """
+
+    label: str
+    context: str
+    options: dict[str, str | None] = field(default_factory=dict)
+    env: dict[str, str] = field(default_factory=dict)
+    items: dict[str, Any] = field(default_factory=dict)
+    hook: str = "spank"
+    unknown: frozenset[str] = frozenset()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what :func:`from_json` reads."""
+        return {**asdict(self), "unknown": []}
+
+
+def from_json(given: dict[str, Any]) -> Step:
+    """Return a step that another process has written."""
+    return Step(**{**given, "unknown": frozenset()})
+
+
+def generated(constants: list[Any], count: int) -> list[Step]:
+    """Return steps for a script.
+
+    Args:
+        constants: texts and numbers in the script: names of variables and options are among them.
+        count: how many at most.
+    """
+    texts = [text for text in constants if isinstance(text, str) and 0 < len(text) < 40 and text.isprintable()]
+    variables = [text for text in texts if text.isidentifier()]
+    options = [text for text in texts if text.replace("-", "_").isidentifier() and text.islower()]
+    steps = [Step(f"{context}, nothing given", context) for context in CONTEXTS]
+    chance = random.Random(SEED)
+    while len(steps) < count:
+        context = chance.choice(CONTEXTS)
+        values = (*VALUES, *texts)
+        env = {name: chance.choice(values) for name in chance.sample(variables, min(len(variables), 3))}
+        given = {name: chance.choice((None, *values)) for name in chance.sample(options, min(len(options), 2))}
+        items = {name: chance.choice(VARIED[name]) for name in chance.sample(list(VARIED), 2)}
+        label = ", ".join(f"{name}={value!r}" for name, value in {**given, **env, **items}.items())
+        steps.append(Step(f"{context}, {label}", context, given, env, items))
+    return steps[:count]
+
+
+class StandInForSpankLua(StandIn):
+    """The stand-in, with what only scripts use."""
+
+    def __init__(self, step: Step) -> None:
+        """Prepare for the callbacks of a process."""
+        items = dict(step.items)
+        if "task_exit_status" in items:
+            items["task_exit_status"] = ExitStatus(items["task_exit_status"])
+        super().__init__({**DEFAULTS, **items}, step.env, step.env)
+        self.context = step.context
+        self.ffi = _ffi
+        self._given = step.options
+        self._kept_texts: list[Any] = []
+
+    def spank_strerror(self, code: int) -> Any:
+        """Implement the function of spank.h; the text only has to be the same on both sides."""
+        return self._text(f"error {code}")
+
+    def spank_setenv(self, handle: tuple[str, str], name: bytes, value: bytes, overwrite: int) -> int:
+        """Implement the function of spank.h."""
+        if handle[0] == "remote" and not overwrite and text_from_c(name) in self.env:
+            return self._error("ESPANK_ENV_EXISTS")
+        return super().spank_setenv(handle, name, value, overwrite)
+
+    def spank_option_getopt(self, handle: tuple[str, str], option: Any, argument: Any) -> int:
+        """Implement the function of spank.h."""
+        if handle[1] in ("init", "init_post_opt", "task_post_fork", "exit"):
+            return self._error("ESPANK_NOT_AVAIL")
+        name = text_at(option.name)
+        if name not in self._given:
+            return self._error("ESPANK_ERROR")
+        text = self._given[name]
+        argument[0] = _ffi.NULL if text is None or not option.has_arg else self._text(text)
+        return 0
+
+    def _text(self, text: str) -> Any:
+        self._kept_texts.append(_ffi.new("char[]", text.encode("utf-8", "surrogateescape")))
+        return self._kept_texts[-1]
+
+
+class _Process:
+    """A script in one process: what both sides have in common."""
+
+    def __init__(self, step: Step) -> None:
+        self.step = step
+        self.slurm = StandInForSpankLua(step)
+        self.log: list[str] = []
+        self.messages: list[str] = []
+        self.error: str | None = None
+        self.stopped: list[str] = []
+
+    def follow(self) -> Answer:
+        """Make the calls of the process, as Slurm makes them."""
+        code = 0
+        for name in POINTS["spank"].functions:
+            if self.step.context not in HOOKS[f"spank.{name}"].contexts:
+                continue
+            returned = self.run(name)
+            self.log.append(f"{name} returned {returned}")
+            code = code or returned
+            if name == "init":
+                self.take_options()
+        state = {"env": dict(self.slurm.env), "job_control_env": dict(self.slurm.job_control_env)}
+        # What has been written counts also if a callback fails.
+        self.log += [f"{where} has {name}={text}" for where in state for name, text in sorted(state[where].items())]
+        return Answer(code, self.messages, {}, self.log, self.error, self.stopped)
+
+    def run(self, name: str) -> int:
+        """Call the script's function of a callback, if it has one."""
+        raise NotImplementedError
+
+    def take_options(self) -> None:
+        """Hand over the options that the user gives, in the order of their names."""
+        raise NotImplementedError
+
+    def fail(self, name: str, text: str) -> None:
+        """Note an error of the script."""
+        self.error = text if self.error is None else self.error
+        self.log.append(failed(name, text))
+
+    def view(self, name: str) -> tuple[str, str]:
+        """Return the handle of a callback."""
+        return self.step.context, name
+
+
+class _OurProcess(_Process):
+    def __init__(self, path: str, version: str, now: int, step: Step) -> None:
+        super().__init__(step)
+        self._captured = CapturedLog()
+        self._registered: list[LuaOption] = []
+        with self._captured.capturing():
+            self._script = Script(path, version, False, guard(self.stopped, now))
+            self._script.read_options()
+        self._note()
+
+    def run(self, name: str) -> int:
+        context = self.step.context
+        view = View(self.slurm, self.view(name), context, name, ["a", "b"])
+        with self._captured.capturing():
+            code = self._script.run(name, view, self._register)
+        self._note(name)
+        return code
+
+    def take_options(self) -> None:
+        options: dict[str, LuaOption] = {}
+        for option in (*self._script.options, *self._registered):
+            options.setdefault(option.name, option)  # Slurm disables an option whose name is taken
+        for name, option in sorted(options.items()):
+            if name in self.step.options:
+                text = self.step.options[name] if option.has_arg else None
+                with self._captured.capturing():
+                    code = option.take(text, self.step.context == "remote")
+                self._note(name)
+                self.log.append(f"{name} returned {min(code, 0)}")
+
+    def _register(self, option: LuaOption) -> int:
+        self._registered.append(option)
+        return 0
+
+    def _note(self, name: str = "") -> None:
+        for line in self._captured.lines:
+            level, _, text = line.partition(": ")
+            _, colon, failure = text.partition(f"spank/lua: slurm_spank_{name}: ")
+            _, called, other = text.partition("Failed to call lua callback function ")
+            if colon or called:
+                self.fail(name, failure if colon else other.partition(": ")[2])
+            elif not text.startswith("spank/lua: ") or "_log_msg" in text:
+                self.log.append(f"{level}: {text}")
+        self.messages += self._captured.user_messages
+        self._captured.lines.clear()
+        self._captured.user_messages.clear()
+
+
+class _PlainProcess(_Process):
+    def __init__(self, path: str, content: bytes, lua: Lua, now: int, step: Step) -> None:
+        super().__init__(step)
+        self._plain = plain = Plain(lua, self.stopped.append, now)
+        self._callback = ""
+        self._registered: list[tuple[Any, ...]] = []
+        self._made = plain.part("reference_spank.lua")(self._ask, self._write)
+        plain.load(path, content)
+        try:
+            self._options = [tuple(row.values()) for row in self._made.options().values()]
+        except plain.failure as failure:
+            raise ValueError(text_of(failure)) from None
+
+    def run(self, name: str) -> int:
+        self._callback = name
+        words = self._plain.convert(["a", "b"])
+        try:
+            result = self._made.call(name, self.step.context, words, self.slurm.items["slurm_version"])
+        except self._plain.failure as failure:
+            self.fail(name, text_of(failure))
+            return 0
+        return -1 if code_of(self._plain.number(result)) < 0 else 0
+
+    def take_options(self) -> None:
+        rows: dict[Any, tuple[Any, ...]] = {}
+        for row in (*self._options, *self._registered):
+            rows.setdefault(row[0], (*row, *[None] * 4)[:4])  # as in Slurm, the first of a name
+        for name, has_arg, callback, value in sorted(rows.values()):
+            if name not in self.step.options:
+                continue
+            text = self.step.options[name] if has_arg else None
+            text = None if has_arg == 2 and text in ("", "(null)") else text
+            code = 0
+            if callback:
+                try:
+                    taken = self._made.take(callback, value, text, self.step.context == "remote")
+                    code = code_of(self._plain.number(taken))
+                except self._plain.failure as failure:
+                    self.fail(name, text_of(failure))
+                    code = -1
+            self.log.append(f"{name} returned {min(code, 0)}")
+
+    def _write(self, level: float, text: str) -> None:
+        name = LEVELS[int(level) + 1]
+        if name == "user":
+            self.messages.append(text)
+        else:
+            self.log.append(f"{name}: {text}")
+
+    def _ask(self, what: str, *given: Any) -> Any:
+        """Answer a method of the handle."""
+        slurm, handle = self.slurm, self.view(self._callback)
+        if what == "remote":
+            return "yes" if self.step.context == "remote" else "no"
+        if what == "get_item":
+            return self._item(*given)
+        if what == "register":
+            self._registered.append(given)
+            return True
+        if what == "getopt":
+            name, has_arg = given[0], int(given[1])
+            if handle[1] in ("init", "init_post_opt", "task_post_fork", "exit"):
+                return None, f"error {slurm._error('ESPANK_NOT_AVAIL')}"
+            if name not in self.step.options:
+                return None, "Option unused"
+            text = self.step.options[name] if has_arg else None
+            return True if text is None or (has_arg == 2 and text in ("", "(null)")) else text
+        return self._variable(what, *given)
+
+    def _variable(self, what: str, name: str, *given: Any) -> Any:
+        control = what.startswith("job_control_")
+        if control and self.step.context == "job_script":
+            self.stopped.append(f"spank:{what} in a prolog or epilog")
+            return None
+        prefix = "spank_job_control_" if control else "spank_"
+        function = getattr(self.slurm, prefix + what.removeprefix("job_control_"))
+        handle, key = self.view(self._callback), name.encode("utf-8", "surrogateescape")
+        if what.endswith("getenv"):
+            buffer = _ffi.new("char[]", 65536)
+            code = function(handle, key, buffer, 65536)
+            return (None, f"error {code}") if code else text_at(buffer)
+        values = [given[0].encode("utf-8", "surrogateescape"), int(given[1])] if given else []
+        code = function(handle, key, *values)
+        return (None, f"error {code}") if code else True
+
+    def _item(self, name: Any = None, argument: Any = None) -> Any:
+        item = next((item for item in ITEMS if item.item == name), None)
+        if item is None or item.argument is not None or name in ("S_JOB_ENV", "S_TASK_EXIT_STATUS"):
+            self.stopped.append(f"spank:get_item({name})")
+            return None
+        spank = Spank(self.slurm, self.view(self._callback), self.step.context, self._callback, ())
+        try:
+            value = getattr(spank, item.name)
+        except SpankError as error:
+            return None, f"error {self.slurm._error(str(error.code))}"
+        if name == "S_JOB_STEPID" and value >= 1 << 31:
+            value -= 1 << 32
+        if isinstance(value, (list, tuple)):
+            return self._plain.convert([_number(each) for each in value])
+        return _number(value)
+
+
+def _number(value: Any) -> Any:
+    """Return a number as lua_pushnumber() gives it to a script: since Lua 5.3 that is no integer."""
+    return float(value) if isinstance(value, int) else value
+
+
+def ours(path: str, version: str, now: int) -> Callable[[Step], Answer]:
+    """Return a function that answers as a script does under slurmhooks.
+
+    Raises:
+        LoadError: the script does not load.
+    """
+    new = partial(_OurProcess, path, version, now)
+    try:
+        new(Step("", "local"))
+    except (ScriptError, LuaRaise, NoLuaError) as error:
+        raise LoadError([str(error)]) from None
+    return lambda step: new(step).follow()
+
+
+def plain(path: str, version: str, now: int) -> Callable[[Step], Answer]:
+    """Return a function that answers as a script does in plain Lua.
+
+    Raises:
+        ValueError: the script does not load.
+    """
+    new = partial(_PlainProcess, path, read_script(path), finding.find(version), now)
+    new(Step("", "local"))
+    return lambda step: new(step).follow()

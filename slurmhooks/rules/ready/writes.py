@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rules that give a value to any field of a job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, Field, PrivateAttr, WithJsonSchema, model_validator
+
+from slurmhooks.errors import Reject
+from slurmhooks.fields.flag_rows import Flag
+from slurmhooks.job_submit.bounds.asked import NOT_IN_UPDATES
+from slurmhooks.rules import resources
+from slurmhooks.rules.base import Rule
+from slurmhooks.rules.cases import Case, Cases, choose, effects
+from slurmhooks.rules.conditions import first_group
+from slurmhooks.rules.options import option_name, option_of, option_shown
+from slurmhooks.rules.typed import (
+    ROWS,
+    SENT,
+    Readable,
+    Value,
+    Writable,
+    is_never_unset,
+    is_text,
+    is_unset,
+    same_member,
+    set_by,
+    shown,
+    typed,
+)
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from slurmhooks.rules.request import Request
+
+
+DEFAULTED = {
+    "account": "no --account given: charged to {chosen}",
+    "partition": "no --partition given: the job goes to {chosen}",
+    "time_limit": "no --time given: limited to {chosen}",
+}
+"""What `default` says about some fields; about others, nothing."""
+CHOSEN = {"partition": "the job goes to partition {chosen}"}
+"""What rules with cases say about some fields."""
+MEMBERS = {"user": "user", "group": "members of", "account": "account"}
+"""Who has a value, in words."""
+
+
+MOST_SHOWN = 10
+"""The most values by group or account that the page for users has; those of users are not their business."""
+MAP = WithJsonSchema({"anyOf": [{"type": "object"}, {"type": "string"}]})
+
+
+class _Writes(Rule):
+    """A rule that gives a value to a field."""
+
+    fills: ClassVar[bool] = True
+    field: Writable = Field(description="a field of job")
+    value: Value | None = Field(default=None, description="the value, for jobs for which nothing else has one")
+    cases: Cases = Field(default=(), description="values by conditions, in order; to is the value")
+    by: Literal["user", "group", "account"] = Field(default="user", description="whose values map has")
+    map: Annotated[dict[str, Value], MAP] = Field(
+        default={},
+        description="values by user, group or account, or the name of a file .csv or .toml that has them, beside"
+        " slurmhooks.toml; of several groups, the first one in it decides",
+    )
+
+    private: ClassVar[tuple[str, ...]] = ("map", "by")
+    needs: ClassVar[tuple[str, ...]] = ("value", "cases", "map")
+    placeholders: ClassVar[dict[str, str]] = {"chosen": "the value", "limit": "the same"}
+    inner: ClassVar[dict[str, type[BaseModel]]] = {"cases": Case}
+    _map: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _values: tuple[Any, ...] = PrivateAttr(default=())
+
+    @model_validator(mode="after")
+    def _has_typed_values(self) -> Self:
+        # Slurm does not distinguish the case of accounts.
+        folded = str.lower if self.by == "account" else str
+        self._map = {folded(name): typed(self.field, value) for name, value in self.map.items()}
+        if len(self._map) < len(self.map):
+            raise ValueError("map has an account twice, because Slurm does not distinguish their case")
+        cases = tuple(typed(self.field, case.to) for case in self.cases)
+        self._values = (*cases, None if self.value is None else typed(self.field, self.value))
+        return self
+
+    @property
+    def default_title(self) -> str:
+        """Its name if the site gives none."""
+        return f"{self.kind}_{self.field}"
+
+    @property
+    def needs_partitions(self) -> bool:
+        """Whether a case has a condition on the partition."""
+        return super().needs_partitions or any(case.partitions for case in self.cases)
+
+    def hidden(self) -> tuple[str, ...]:
+        """Return the keys whose values are not published: accounts are names of projects."""
+        return (*self.private, *(("value", "cases") if self.field in ("account", "wckey") else ()))
+
+    @property
+    def named_fields(self) -> tuple[str, ...]:
+        """The fields of ``job`` that its keys name."""
+        return (self.field, *self.compared)
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """Those that decide: not the field that it sets."""
+        return (*(name for case in self.cases for name in case.where), *super().named_fields)
+
+    def own_option(self) -> str:
+        """Return the name in OPTIONS of what the rule is about."""
+        return option_name(self.field)
+
+    def deciding(self) -> tuple[str, ...]:
+        """Return the field, and what its cases depend on."""
+        reserved = ("reservation",) if self.field == "partition" else ()
+        account = ("account",) if self._map and self.by == "account" else ()
+        names = (
+            self.field,
+            *same_member(self.field),
+            *reserved,
+            *account,
+            *(name for case in self.cases for name in case.conditions_fields),
+        )
+        return tuple(dict.fromkeys(names))
+
+    def chosen(self, request: Request) -> Any:
+        """Return the value for a job; None if there is none."""
+        if self._map:
+            if self.by == "group":
+                group = first_group(request.groups, self._map)
+                value = None if group is None else self._map[group]
+            else:
+                name = (request.account or "").lower() if self.by == "account" else request.known_user()
+                value = self._map.get(name)
+            if value is not None:
+                return value
+        return self._values[choose(self.cases, request, partition=self.field == "partition")]
+
+    def gets(self) -> str:
+        """Describe the values."""
+        few = len(self.map) <= MOST_SHOWN and self.by != "user"
+        parts = [f"`{value}` for {MEMBERS[self.by]} `{name}`" for name, value in self.map.items() if few]
+        parts += [f"what a list of the site has for the {self.by}"] if self.map and not few else []
+        parts += [f"the first that fits: {effects(self.cases)}"] if self.cases else []
+        if self.value is not None:
+            parts.append(f"`{shown(self.field, self._values[-1])}`{' for others' if parts else ''}")
+        return f"{option_shown(self.field)} {', '.join(parts)}"
+
+
+OF_OPERATORS = ("admin_comment", "site_factor")
+"""Fields that slurmctld lets only operators change in an update, also if a plugin has set them."""
+
+
+def of_submissions(rule: Rule, field: str) -> None:
+    """Check whether a rule may set a field in updates.
+
+    Raises:
+        ValueError: slurmctld would refuse each update of a user in which it is set.
+    """
+    if field in OF_OPERATORS and rule.updates in ("check", "only"):
+        raise ValueError(f'only operators may change {field} in an update: add updates = "ignore"')
+
+
+class Default(_Writes):
+    """Jobs without a value in a field get one.
+
+    The value is that of map for the user, a group of the user, or the account, else that of the first case that fits,
+    else value; without any, the job is not changed. What a case asks for and a job leaves to Slurm, such as its time
+    limit, is what it would get; in cases of the partition, in the partition of the case. Jobs in a reservation get no
+    partition, because Slurm chooses that of the reservation. A time limit is at least that of --time-min, and at most
+    MaxTime of the partition; jobs whose --deadline is earlier get none.
+    """
+
+    rule: Literal["default"] = "default"
+    left_to_slurm: ClassVar[str] = (
+        "fills it in if the request names none; cases look at what the job would get: its DefaultTime (or else"
+        " MaxTime), whole nodes; a job that names no memory meets no condition on it"
+    )
+    hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
+    text: ClassVar[str] = ""
+    example: ClassVar[str] = 'field = "qos"\npartitions = ["gpu"]\nvalue = "gpu"'
+
+    @model_validator(mode="after")
+    def _can_be_unset(self) -> Default:
+        if is_never_unset(self.field):
+            raise ValueError(f"{self.field} of job always has a value: write set instead of default")
+        return self
+
+    def own_text(self) -> str:
+        """Return the message if the site has none."""
+        chosen = CHOSEN if self.cases else DEFAULTED
+        return chosen.get(self.field, "")
+
+    def check(self, request: Request) -> None:
+        """Set a missing value."""
+        job = request.job
+        values = ((name, getattr(job, name)) for name in (self.field, *same_member(self.field)))
+        if not all(is_unset(name, value) or value == SENT.get(name) for name, value in values):
+            return
+        if self.field == "partition" and job.reservation is not None:
+            return
+        chosen = self.chosen(request)
+        if chosen is not None and self.field == "time_limit" and isinstance(chosen, int):
+            chosen = resources.limit_time(request, max(chosen, request.number("time_min")))
+        elif chosen is not None:
+            setattr(job, self.field, chosen)
+        if chosen is not None:
+            self.tell(request, chosen=shown(self.field, chosen), limit=shown(self.field, chosen))
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        besides = " and `--reservation`" if self.field == "partition" else ""
+        return f"A job without {option_shown(self.field)}{besides} gets {self.gets()}."
+
+
+class Set(_Writes):
+    """Jobs get a value in a field, whatever they ask for; flags are added to those that they have.
+
+    The value is chosen as by ``default``. An update that sets the field, or moves the job to where the rule counts,
+    gets the value as well. Jobs in a reservation get no partition.
+    """
+
+    rule: Literal["set"] = "set"
+    left_to_slurm: ClassVar[str] = "what a job leaves to Slurm is set as well; cases look at what the job would get"
+    text: ClassVar[str] = "{option} {asked} was changed to {chosen}"
+    placeholders: ClassVar[dict[str, str]] = {**_Writes.placeholders, "asked": "the value that the user gave"}
+    example: ClassVar[str] = 'field = "requeue"\npartitions = ["preempt"]\nvalue = true'
+
+    @model_validator(mode="after")
+    def _can_be_set(self) -> Set:
+        of_submissions(self, self.field)
+        return self
+
+    def check(self, request: Request) -> None:
+        """Set the value."""
+        if self.field == "partition" and request.get("reservation") is not None:
+            return
+        assign(self, request, self.chosen(request))
+
+    def own_text(self) -> str:
+        """Return the message if the site has none."""
+        return CHOSEN.get(self.field, self.text) if self.cases else self.text
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        return f"A job gets {self.gets()}."
+
+
+class Copy(Rule):
+    """A field of a job gets the value of another field, if that has one.
+
+    An update that sets one of the two, or moves the job to where the rule counts, is treated likewise.
+    """
+
+    rule: Literal["copy"] = "copy"
+    left_to_slurm: ClassVar[str] = "a job without a value in the source is not changed"
+    fills: ClassVar[bool] = True
+    field: Writable = Field(description="the field of job that gets the value")
+    source: Readable = Field(description="the field of job whose value it gets; of the same kind")
+
+    text: ClassVar[str] = "{option} {asked} was changed to {chosen}"
+    placeholders: ClassVar[dict[str, str]] = {"chosen": "the value", "asked": "the value that the user gave"}
+    example: ClassVar[str] = 'field = "qos"\nsource = "account"'
+
+    @model_validator(mode="after")
+    def _fits(self) -> Copy:
+        of_submissions(self, self.field)
+        field, source = ROWS[self.field], ROWS[self.source]
+        kinds = [str if is_text(row) else getattr(row, "kind", int) for row in (field, source)]
+        if kinds[0] is not kinds[1] or field.unit != source.unit or self.field == self.source:
+            raise ValueError(f"{self.field} cannot have the values of {self.source}")
+        return self
+
+    @property
+    def default_title(self) -> str:
+        """Its name if the site gives none."""
+        return f"copy_{self.field}"
+
+    @property
+    def named_fields(self) -> tuple[str, ...]:
+        """The fields of ``job`` that its keys name."""
+        return self.field, *self.compared
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """Those that decide: not the field that it sets."""
+        return self.source, *super().named_fields
+
+    def own_option(self) -> str:
+        """Return the name in OPTIONS of what the rule is about."""
+        return option_name(self.field)
+
+    def deciding(self) -> tuple[str, ...]:
+        """Return both fields."""
+        return tuple(dict.fromkeys((*set_by(self.field), *set_by(self.source))))
+
+    def check(self, request: Request) -> None:
+        """Set the value."""
+        assign(self, request, request.value(self.source))
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        return f"{option_shown(self.field)} gets the value of {option_shown(self.source)}."
+
+
+def assign(rule: Set | Copy, request: Request, value: Any) -> None:
+    """Set the field of a job, and tell the user if that changes what the user gave."""
+    field, asked = rule.field, request.value(rule.field)
+    if isinstance(ROWS[field], Flag) and asked is not None and value is not None:
+        value |= asked
+    if value is None or value == asked or (asked is None and request.modify and value == request.get(field)):
+        return
+    if request.modify and field in NOT_IN_UPDATES:  # slurmctld would ignore it
+        text = f"no update changes {option_of(request, option_name(field))} to {shown(field, value)}: submit a new job"
+        raise Reject(rule.with_help(text), code="ESLURM_ACCESS_DENIED")
+    given = asked is not None and asked != SENT.get(field) and request.sets((field,))
+    setattr(request.job, field, value)
+    if given or (isinstance(rule, Set) and rule.cases and field in CHOSEN):
+        shown_value = shown(field, value)
+        rule.tell(
+            request, chosen=shown_value, limit=shown_value, asked="none" if asked is None else shown(field, asked)
+        )

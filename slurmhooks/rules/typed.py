@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The fields of a job that slurmhooks.toml names, and their values: typed by the rows of ``job``."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import date, datetime
+from enum import IntFlag
+from functools import cache, partial
+from typing import TYPE_CHECKING, Annotated, Any, get_origin
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
+from slurmhooks.fields import JobFields, RecordFields
+from slurmhooks.fields.constants import TaskDist
+from slurmhooks.fields.flag_rows import Enumerated, Flag
+from slurmhooks.fields.number_rows import Number, Plain, Time
+from slurmhooks.fields.rows import NEWEST, Computed, Text, rows
+from slurmhooks.handlers.similar import nearest
+from slurmhooks.job_submit import updates
+from slurmhooks.job_submit.strings import mem_str_to_mib, time_str2mins
+from slurmhooks.job_submit.users import split_names
+from slurmhooks.rules.kinds import matches, shown_memory, shown_moment, shown_time
+from slurmhooks.values import UNLIMITED
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+ROWS = rows(JobFields)
+WHOLE_NODES = ("shared", "oversubscribe")
+"""Fields of which a record has only whether the job has whole nodes."""
+READABLE = [name for name, row in ROWS.items() if row.facts.get("secret") is None]
+"""The fields that rules may look at: not those that may hold passwords, which messages would show."""
+WRITABLE = [name for name in READABLE if ROWS[name].writable]
+WRITABLE_NOT = frozenset(READABLE).difference(WRITABLE)
+_RECORD = rows(RecordFields)
+NOT_IN_RECORDS = frozenset(
+    name
+    for name, row in ROWS.items()
+    if row.members and not any(other in _RECORD for other in row.names_in_record) and name not in WHOLE_NODES
+)
+"""Fields of a request that cannot be seen of the job that an update changes."""
+NAMES = frozenset({"partition", "qos", "reservation", "clusters"})
+"""Fields with names between commas, each of which counts."""
+FEATURES = frozenset({"features", "prefer", "batch_features", "cluster_features"})
+"""Fields with names of features, of which one that matches is enough."""
+ANY_CASE = frozenset({"account", "charged_account", "default_account", "qos", "assoc_qos", "default_qos", "wckey"})
+"""Fields whose names Slurm compares without regard to case."""
+FEATURE = re.compile(r"[^\s&|,()\[\]*!]+")
+"""A name in --constraint; a count may follow a star."""
+UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+"""Characters that Python considers printable, but that Unicode lets programs ignore; NFKC leaves no others."""
+BLANK = "\u2800"
+"""A Braille pattern without dots."""
+
+
+def exists(names: Collection[str]) -> AfterValidator:
+    """Return what refuses other names than some, most of which are fields of ``job``."""
+
+    def check(name: str) -> str:
+        if name in names:
+            return name
+        if name not in ROWS:
+            raise ValueError(f"job has no field {name!r}{nearest(name, names)}")
+        why = "may hold a password" if name not in READABLE else "cannot be written" if name in WRITABLE_NOT else ""
+        raise ValueError(f"field {name} of job {why or 'is no number'}: this rule does not take it")
+
+    return AfterValidator(check)
+
+
+def field_schema(names: Collection[str]) -> WithJsonSchema:
+    """Return the schema of the name of a field, which editors complete."""
+    return WithJsonSchema({"type": "string", "format": "field", "enum": sorted(names)})
+
+
+Readable = Annotated[str, exists(READABLE), field_schema(READABLE)]
+"""The name of a field of ``job`` that rules may look at."""
+Writable = Annotated[str, exists(WRITABLE), field_schema(WRITABLE)]
+"""The name of a field of ``job`` that rules may set."""
+Fields = Annotated[
+    tuple[Readable, ...],
+    BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
+    Field(strict=False),
+    WithJsonSchema({"anyOf": [field_schema(READABLE).json_schema, {"type": "array", "items": {"type": "string"}}]}),
+]
+"""One such name, or a list."""
+
+
+def _is_value(value: Any) -> Any:
+    parts = value if isinstance(value, list | tuple) else (value,)
+    if not parts or not all(isinstance(each, str | int | date) for each in parts) or "" in parts:
+        raise ValueError("must be a text that is not empty, a number, true, false, a date, or a list of these")
+    return tuple(parts) if isinstance(value, list | tuple) else value
+
+
+Value = Annotated[
+    Any,
+    BeforeValidator(_is_value),
+    WithJsonSchema({"type": ["string", "integer", "boolean", "array"], "examples": ["gpu"]}),
+]
+"""The value of a field as slurmhooks.toml has it; see :func:`typed`."""
+Values = Annotated[tuple[Value, ...], Field(strict=False)]
+
+
+def typed(name: str, value: Any) -> Any:
+    """Return the value of a field from that in slurmhooks.toml.
+
+    Times may have the notation of --time, amounts of memory that of --mem, enumerations the names of Slurm; a set of
+    flags is a name or a list of names; a moment is a date and time.
+
+    Raises:
+        ValueError: the field cannot have this value.
+    """
+    row = ROWS[name]
+    if isinstance(row, Flag) and not isinstance(value, int):
+        value = row.kind(sum({_member(name, row, each) for each in _listed(value)}))
+    elif isinstance(row, Enumerated) and isinstance(value, str):
+        value = _member(name, row, value)
+    elif isinstance(row, Time) and isinstance(value, date):
+        value = int(moment(value))
+    elif isinstance(row, Number) and value == "UNLIMITED":
+        value = UNLIMITED
+    elif isinstance(value, str) and row.unit in ("minutes", "MiB"):
+        value = time_str2mins(value) if row.unit == "minutes" else mem_str_to_mib(value)
+    elif isinstance(value, bool) and isinstance(row, Number):
+        value = int(value)
+    if isinstance(row, Computed):
+        if not isinstance(value, get_origin(row.kind) or row.kind):
+            raise ValueError(f"{name} takes no {type(value).__name__}, as {value!r} is")
+        return value
+    if isinstance(value, bool) and not isinstance(row, Number):
+        raise ValueError(f"{name} does not take {str(value).lower()}")
+    try:
+        row.encoder(NEWEST)(value)
+    except NotImplementedError:
+        raise ValueError(f"{name} is compared with no values: write users or groups") from None
+    except TypeError as error:  # ValueError is what pydantic expects
+        raise ValueError(str(error)) from None
+    return value
+
+
+def _listed(value: Any) -> Iterable[Any]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _member(name: str, row: Enumerated[Any], value: Any) -> Any:
+    names = row.kind.__members__
+    if value not in names:
+        raise ValueError(f"{name} has no value {value!r}{nearest(str(value), names) or f': {names_of(row)}'}")
+    return names[value]
+
+
+def names_of(row: Enumerated[Any]) -> str:
+    """Return the names of an enumeration."""
+    return ", ".join(row.kind.__members__)
+
+
+def moment(value: date) -> float:
+    """Return a date, or a date and time, in seconds since 1970; without a zone, in that of this process."""
+    whole = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
+    return whole.timestamp()
+
+
+def shown(name: str, value: Any) -> str:
+    """Return a value of a field as users read it."""
+    row = ROWS[name]
+    if isinstance(row, Time):
+        return shown_moment(value)
+    if row.unit == "minutes":
+        return shown_time(value)
+    if row.unit == "MiB" and isinstance(value, int):
+        return shown_memory(value)
+    return str(getattr(value, "name", None) or value)
+
+
+def is_unset(name: str, value: Any) -> bool:
+    """Tell whether the value of a field means that it is not set."""
+    return value is None or (value == 0 and isinstance(ROWS[name], Time))
+
+
+SENT = {
+    **dict.fromkeys(("boards_per_node", "contiguous", "immediate", "ntasks_per_board", "open_mode", "profile"), 0),
+    **dict.fromkeys(("segment_size", "sockets_per_board", "warn_signal", "warn_time"), 0),
+    "task_dist": TaskDist.SLURM_DIST_UNKNOWN,
+}
+"""What commands send in fields that their users do not name."""
+
+
+def is_named(name: str, value: Any) -> bool:
+    """Tell whether the value of a field is one that a user has named: not one that commands send for nothing."""
+    return has_value(name, value) and value != SENT.get(name)
+
+
+def is_never_unset(name: str) -> bool:
+    """Tell whether a field always has a value."""
+    row = ROWS[name]
+    return isinstance(row, Plain) or (isinstance(row, Enumerated) and not row.optional)
+
+
+class Pattern:
+    """Values of a field in slurmhooks.toml, with which those of jobs are compared: texts are shell patterns.
+
+    Attributes:
+        given: the values as they are written.
+    """
+
+    def __init__(self, name: str, given: Iterable[Any]) -> None:
+        """Read the values.
+
+        Raises:
+            ValueError: the field cannot have one of them.
+        """
+        self.given = tuple(given)
+        self._name = name
+        self._is_text = is_text(ROWS[name])
+        if self._is_text and not all(isinstance(each, str) for each in self.given):
+            raise ValueError(f"{name} takes texts")
+        row = ROWS[name]
+        self._is_flags = isinstance(row, Flag)
+        self._values: tuple[Any, ...] = tuple(map(self._folded if self._is_text else partial(typed, name), self.given))
+        if isinstance(row, Flag):
+            self._values = tuple(map(row.kind, self._values))
+
+    def __bool__(self) -> bool:
+        """Return whether there is any value."""
+        return bool(self.given)
+
+    def words(self) -> list[str]:
+        """Return the values as users read them."""
+        return list(self.given) if self._is_text else [shown(self._name, each) for each in self._values]
+
+    def _folded(self, text: str) -> str:
+        return text.lower() if self._name in ANY_CASE else folded(text) if self._name == "name" else text
+
+    def has(self, item: Any) -> bool:
+        """Tell whether one of the values is meant by an item of a field; see :func:`items`."""
+        if self._is_flags:
+            return any(item & each for each in self._values)
+        return matches(self._folded(item), self._values) if self._is_text else item in self._values
+
+    def allows(self, value: Any) -> bool:
+        """Tell whether a value of the field is none but these; of features, one that matches is enough."""
+        return (any if self._name in FEATURES else all)(map(self.has, items(self._name, value)))
+
+    def meets(self, value: Any, *, sure: bool = False) -> bool:
+        """Tell whether a value of the field is, or has, one of these; of flags in one of these, it must have all.
+
+        Args:
+            value: the value.
+            sure: of names among which Slurm chooses, all must be meant.
+        """
+        if self._is_flags:
+            return any(bool(value) == bool(each) and value & each == each for each in self._values)
+        parts = items(self._name, value)
+        chooses = self._name in NAMES or (self._name in FEATURES and "|" in value)
+        return bool(parts) and (all if sure and chooses else any)(map(self.has, parts))
+
+
+def has_value(name: str, value: Any) -> bool:
+    """Tell whether a value of a field is one: a list without names is none."""
+    return value is not None and bool(items(name, value))
+
+
+def is_text(row: Any) -> bool:
+    """Tell whether the values of a field are texts."""
+    return isinstance(row, Text) or getattr(row, "kind", None) is str
+
+
+@cache
+def same_member(name: str) -> tuple[str, ...]:
+    """Return the other names of the member of a field: setting one of them replaces all of them."""
+    members = set(ROWS[name].members)
+    return tuple(other for other, row in ROWS.items() if other != name and members & set(row.members))
+
+
+@cache
+def set_by(name: str) -> tuple[str, ...]:
+    """Return the fields by which an update changes a field; none for what slurmctld knows of the user."""
+    own = (name, *same_member(name)) if ROWS[name].members else ()
+    return tuple(dict.fromkeys((*own, *updates.DEPENDS.get(name, ()))))
+
+
+def items(name: str, value: Any) -> Sequence[Any]:
+    """Return the parts of a value that are compared: names of a list, flags, or the value itself."""
+    if isinstance(value, IntFlag):
+        return [value.__class__(1 << bit) for bit in range(value.bit_length()) if value & 1 << bit]
+    if isinstance(value, str) and name in NAMES:
+        return split_names(value)
+    if isinstance(value, str) and name in FEATURES:
+        return FEATURE.findall(value)
+    return (value,)
+
+
+def folded(name: str) -> str:
+    """Return a name as a reader may take it: without case, characters that cannot be seen, and blanks around it."""
+    if name.isascii() and name.isprintable():
+        return " ".join(name.split()).casefold()
+    text = UNSEEN.sub("", unicodedata.normalize("NFKC", name)).replace(BLANK, " ")
+    return " ".join("".join(each for each in text if each.isprintable() or each.isspace()).split()).casefold()

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Quotas: what a user or an account has in the queue, with requests whose jobs the queue does not show yet."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from slurmhooks.fields.constants import JobState
+from slurmhooks.rules.ready import quota
+from slurmhooks.testing import FakeJob, FakeRecord, fake_associations, fake_jobs, fake_partitions, run
+from slurmhooks.values import UNLIMITED
+from slurmhooks.worker import accepted
+from tests.unit.rules.conftest import Rules
+
+RULE = '[[rule]]\nrule = "quota"\n'
+PARTITIONS = fake_partitions({"debug": {"flag_default": True}, "gpu": {}})
+
+
+@pytest.fixture(autouse=True)
+def memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[accepted.Accepted]:
+    """The memory that workers share."""
+    made = accepted.Accepted()
+    monkeypatch.setattr(accepted, "shared", made)
+    yield made
+    os.close(made._fd)
+
+
+def job(**fields: Any) -> FakeJob:
+    """Return the request of a user."""
+    given = {"user_id": 1000, "user_name": "alice", "time_limit": 60, "min_cpus": 4, "min_nodes": 1, "max_nodes": 1}
+    return FakeJob(**{**given, **fields})
+
+
+def record(number: int, **fields: Any) -> FakeRecord:
+    """Return a job of the same user in the queue."""
+    given = {
+        "user_id": 1000,
+        "account": "physics",
+        "partition": "debug",
+        "time_limit": 60,
+        "job_state": JobState.JOB_PENDING,
+        "tres_fmt_req_str": "cpu=4,mem=4G,node=1,billing=4,gres/gpu=1",
+    }
+    return FakeRecord(job_id=number, **{**given, **fields})
+
+
+def is_accepted(registry: Any, request: FakeJob, *records: FakeRecord, **others: Any) -> bool:
+    """Tell whether a submission is accepted, with these jobs in the queue."""
+    result = run(registry, "job_submit", job=request, jobs=fake_jobs(records), partitions=PARTITIONS, **others)
+    assert not result.errors, result
+    return result.accepted
+
+
+QUEUE = (
+    record(1),
+    record(2, job_state=JobState.JOB_RUNNING, tres_fmt_alloc_str="cpu=16,node=2,billing=16,gres/gpu=4"),
+    record(3, array_job_id=3, array_task_cnt=5),
+    record(4, job_state=JobState.JOB_COMPLETE),
+    record(5, user_id=1001),
+    record(6, account="chem", partition="gpu,debug"),
+    record(7, user_id=1002, account="Äx"),
+)
+"""Of user 1000: 8 jobs and tasks, 7 of them of physics, 1 in gpu; 44 CPUs."""
+LIMITS = [
+    ("jobs = 9", {}, True),
+    ("jobs = 8", {}, False),
+    ("jobs = 10", {"array_inx": "1-2"}, True),
+    ("jobs = 9", {"array_inx": "1-2"}, False),
+    ("cpus = 48", {}, True),
+    ("cpus = 47", {}, False),
+    ("nodes = 10", {}, True),
+    ("nodes = 9", {}, False),
+    ("cpu_hours = 48", {}, True),
+    ("cpu_hours = 47.5", {}, False),
+    ("cpu_hours = 50", {"time_limit": 120}, False),
+    ("cpu_hours = 1e9", {"time_limit": None}, False),
+    ("cpu_hours = 1e9", {"time_limit": UNLIMITED}, False),
+    ('jobs = 2\npartitions = ["gpu"]', {"partition": "gpu"}, True),
+    ('jobs = 1\npartitions = ["gpu"]', {"partition": "gpu"}, False),
+    ('jobs = 1\npartitions = ["gpu"]', {}, True),
+    ('per = "account"\njobs = 9', {"account": "Physics"}, True),
+    ('per = "account"\njobs = 8', {"account": "Physics"}, False),
+    ('per = "account"\njobs = 2', {"account": "chem"}, True),
+    ('per = "account"\njobs = 99', {}, False),
+    ('per = "account"\njobs = 1', {"account": "ÄX"}, False),
+]
+
+
+@pytest.mark.parametrize(("lines", "fields", "passes"), LIMITS)
+def test_what_is_in_the_queue(rules: Rules, lines: str, fields: dict[str, Any], passes: bool) -> None:
+    """What pending and running jobs have, and what the job would add, must be within each limit."""
+    assert is_accepted(rules(RULE + lines), job(**fields), *QUEUE) == passes
+
+
+def test_waiting_jobs_count_with_the_most(rules: Rules) -> None:
+    """A job that may get more nodes than Slurm says while it waits counts with all of them, until it has its nodes."""
+    registry = rules(f"{RULE}nodes = 6")
+    ranges = {"min_nodes": 1, "max_nodes": 4, "min_cpus": 1, "tres_fmt_req_str": "cpu=1,node=1"}
+    assert is_accepted(registry, job(), record(1, **ranges))
+    assert not is_accepted(registry, job(min_nodes=3, max_nodes=3), record(1, **ranges))
+    started = {**ranges, "job_state": JobState.JOB_RUNNING, "tres_fmt_alloc_str": "cpu=2,node=2"}
+    assert is_accepted(registry, job(min_nodes=3, max_nodes=3), record(1, **started))
+
+
+def test_the_text(rules: Rules) -> None:
+    """The user reads whose quota it is, its size, what is there and what the job would add."""
+    result = run(rules(f"{RULE}jobs = 8"), "job_submit", job=job(), jobs=fake_jobs(QUEUE), partitions=PARTITIONS)
+    assert result.text == ("user alice may have at most 8 jobs in the queue; now 8 jobs, and the job would add 1 job")
+
+
+def test_updates(rules: Rules) -> None:
+    """An update counts the job once; one that adds nothing passes, whatever is there."""
+    registry = rules(f"{RULE}cpu_hours = 44")
+
+    def passes(minutes: int, **fields: Any) -> bool:
+        return run(
+            registry,
+            "job_modify",
+            job=FakeJob(time_limit=minutes),
+            record=record(1, min_cpus=4, **fields),
+            jobs=fake_jobs(QUEUE),
+            partitions=PARTITIONS,
+            modify_uid=1000,
+        ).accepted
+
+    assert passes(60)
+    assert passes(30)
+    assert not passes(75)
+
+
+def test_moves(rules: Rules) -> None:
+    """A job that is moved to where the rule counts is checked, although the queue has it already."""
+    registry, queue = rules(f'{RULE}jobs = 7\nexcept_accounts = ["physics"]'), fake_jobs(QUEUE)
+    for account, passes in (("chem", False), ("physics", True)):
+        request = FakeJob(user_id=1000, user_name="alice", account=account)
+        result = run(
+            registry, "job_modify", job=request, record=QUEUE[0], jobs=queue, partitions=PARTITIONS, modify_uid=1000
+        )
+        assert result.accepted == passes, account
+
+
+def test_gpus_count_without_slurmdbd(rules: Rules) -> None:
+    """Running jobs count with the GPUs that they have got, although their TRES have none without slurmdbd."""
+    registry = rules(f"{RULE}gpus = 4")
+    has = {"job_state": JobState.JOB_RUNNING, "tres_fmt_alloc_str": "cpu=2", "gres_used": "gpu:a100:1,gpu:2,tape:9"}
+    assert is_accepted(registry, job(tres_per_node="gres/gpu:1"), record(1, **has))
+    assert not is_accepted(registry, job(tres_per_node="gres/gpu:2"), record(1, **has))
+
+
+# Requests that the queue does not show yet
+
+
+def test_strangers_do_not_use_up_an_account(rules: Rules, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request does not count for an account in which Slurm knows no such user, and whose jobs it then refuses."""
+    conf = tmp_path / "slurm.conf"
+    monkeypatch.setenv("SLURM_CONF", str(conf))
+    members = fake_associations([{"account": "physics", "user": "alice"}])
+    registry = rules(f'{RULE}per = "account"\njobs = 1')
+    asked = {"associations": members}
+    conf.write_text("ClusterName=c\nAccountingStorageEnforce=limits,Safe\n")
+    assert is_accepted(registry, job(account="physics", user_id=1001, user_name="bob"), **asked)
+    assert is_accepted(registry, job(account="Physics"), **asked)
+    assert not is_accepted(registry, job(account="physics"), **asked)
+    conf.write_text("ClusterName=c\n")
+    assert is_accepted(registry, job(account="chem", user_id=1001, user_name="bob"), **asked)
+    assert not is_accepted(registry, job(account="chem"), **asked)
+
+
+def test_accepted_requests_count(rules: Rules) -> None:
+    """A request counts from its answer on, once, also when the queue shows its job; another user's does not."""
+    registry = rules(f"{RULE}jobs = 2")
+    assert is_accepted(registry, job())
+    assert is_accepted(registry, job())
+    assert not is_accepted(registry, job())
+    assert is_accepted(registry, job(user_id=1001))
+    now = int(time.time())
+    shown = [record(number, submit_time=now) for number in (1, 2)]
+    assert not is_accepted(registry, job(), *shown)
+    ended = [record(number, submit_time=now, job_state=JobState.JOB_CANCELLED) for number in (1, 2)]
+    assert is_accepted(registry, job(), *ended)
+    requeued = [record(number, submit_time=now, restart_cnt=1, job_state=JobState.JOB_CANCELLED) for number in (1, 2)]
+    assert not is_accepted(registry, job(), *requeued)
+
+
+def test_refused_requests_do_not_count(rules: Rules) -> None:
+    """A request that a later rule refuses does not count; one that says that it is only a test does: anybody can."""
+    registry = rules(f'{RULE}jobs = 1\n[[rule]]\nrule = "forbid"\nfield = "name"\nforbidden = ["bad"]')
+    assert not is_accepted(registry, job(name="bad"))
+    assert is_accepted(registry, job(submit_line="sbatch --comment x --test-only x", argv=["x"]))
+    assert not is_accepted(registry, job(submit_line="sbatch --test-only x", argv=["x"]))
+
+
+def test_updates_see_accepted_requests(rules: Rules) -> None:
+    """An update cannot take a job to where a request was accepted whose job the queue does not show yet."""
+    registry = rules(f'{RULE}jobs = 2\npartitions = ["gpu"]')
+
+    def moves(number: int) -> bool:
+        known = record(number)
+        return run(
+            registry,
+            "job_modify",
+            job=FakeJob(partition="gpu"),
+            record=known,
+            jobs=fake_jobs([known]),
+            partitions=PARTITIONS,
+            modify_uid=1000,
+        ).accepted
+
+    assert is_accepted(registry, job(partition="gpu"))
+    assert moves(1)
+    assert is_accepted(registry, job(partition="gpu"))
+    assert not moves(2)
+
+
+def test_they_are_forgotten(rules: Rules, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request whose job never came does not count for ever."""
+    registry = rules(f"{RULE}jobs = 1")
+    assert is_accepted(registry, job())
+    later = time.monotonic() + accepted.KEPT_SECONDS
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    assert is_accepted(registry, job())
+
+
+def test_a_killed_worker_keeps_nobody_out(memory: accepted.Accepted) -> None:
+    """The kernel frees what a killed process has held."""
+    key = accepted.key_of("rule:quota", "1000")
+    reads, writes = os.pipe()
+    child = os.fork()
+    if not child:
+        with memory.held(key):
+            os.write(writes, b".")
+            signal.pause()
+    os.read(reads, 1)
+    os.kill(child, signal.SIGKILL)
+    with memory.held(key):
+        memory.add(key, 1000, [1.0] * accepted.AMOUNTS)
+    os.waitpid(child, 0)
+    os.close(reads)
+    os.close(writes)
+    assert [entry.user_id for entry in memory.of(key)] == [1000]
+
+
+WAITS = {"wait": 0.3, "wait long": 9.5}
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sampled_from(["submit", "array", "create", "create", "end", *WAITS]), max_size=40))
+@example(["submit", "create", "end", "wait", "submit", "wait long", "wait", "submit", "submit"])
+def test_never_more_than_the_quota(rules: Rules, monkeypatch: pytest.MonkeyPatch, events: list[str]) -> None:
+    """Whatever the order in which requests are accepted and jobs are created and end, no more than the quota exist.
+
+    No job is created later than MOST_SECONDS after its request was accepted.
+    """
+    now = [1e9 + 0.2]
+    for clock in ("time", "monotonic"):
+        monkeypatch.setattr(time, clock, lambda: now[0])
+    monkeypatch.setattr(accepted, "shared", accepted.Accepted())
+    registry, flying, queue = rules(f"{RULE}jobs = 2"), list[tuple[float, int]](), dict[int, dict[str, Any]]()
+    for event in events:
+        if event in WAITS:
+            now[0] += WAITS[event]
+            flying = [each for each in flying if now[0] < each[0] + accepted.MOST_SECONDS]  # Slurm refuses them
+        elif event in ("submit", "array"):
+            tasks = 2 if event == "array" else 1
+            request = job(array_inx="1-2") if tasks > 1 else job()
+            if is_accepted(registry, request, *(record(number, **fields) for number, fields in queue.items())):
+                flying.append((now[0], tasks))
+        elif event == "create" and flying:
+            number, tasks = len(queue) + 1, flying.pop(len(flying) // 2)[1]
+            array = {"array_job_id": number, "array_task_cnt": tasks} if tasks > 1 else {}
+            queue[number] = {"submit_time": int(now[0]), **array}
+        elif event == "end":
+            going = [fields for fields in queue.values() if "job_state" not in fields]
+            if going:
+                going[0]["job_state"] = JobState.JOB_COMPLETE
+        present = [fields for fields in queue.values() if "job_state" not in fields]
+        assert sum(tasks for _, tasks in flying) + sum(fields.get("array_task_cnt", 1) for fields in present) <= 2
+
+
+def test_the_memory_has_room_for_each_amount() -> None:
+    """An entry has as many amounts as a quota limits."""
+    assert len(quota.AMOUNTS) == accepted.AMOUNTS

@@ -32,7 +32,7 @@ class Brake:
         self.percent = percent
 
     def __str__(self) -> str:
-        """Return the limit as ``[health] at_most`` has it."""
+        """Return the limit as ``[node] at_most`` has it."""
         return f"{self.percent:g}%" if self.count is None else str(self.count)
 
     def most(self, nodes: int) -> int:

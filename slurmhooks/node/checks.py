@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Ready-made health checks, for ``[[health.checks]]`` of slurmhooks.toml, and for handlers.
+"""Ready-made health checks, for ``[[node.checks]]`` of slurmhooks.toml, and for handlers.
 
 Each function returns if the node passes, and otherwise raises Reject with the reason. They read files of the kernel and
 import nearly nothing, so that ten of them take less time than the start of a shell.
@@ -261,7 +261,7 @@ def clock(error: float = 1.0) -> None:
 
 
 CHECKS = (mount, space, memory, swap, cpus, process, file, command, gpus, link, infiniband, clock)
-"""The functions that ``check`` of ``[[health.checks]]`` names."""
+"""The functions that ``check`` of ``[[node.checks]]`` names."""
 
 
 def _read(path: str) -> bytes:

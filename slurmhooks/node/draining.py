@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Protocol, TypedDict, TypeVar
 
     from slurmhooks.node.brake import Brake, Drained
-    from slurmhooks.node.state import State
+    from slurmhooks.node.state import NodeMemory
 
     Answer = TypeVar("Answer")
 
@@ -64,15 +64,15 @@ class Said:
 
     Attributes:
         text: a line for the log.
-        loud: it belongs into slurmd's log at level error.
+        is_error: it belongs into slurmd's log at level error.
     """
 
-    __slots__ = ("loud", "text")
+    __slots__ = ("is_error", "text")
 
-    def __init__(self, text: str, loud: bool) -> None:
+    def __init__(self, text: str, is_error: bool) -> None:
         """Store the arguments; see the class."""
         self.text = text
-        self.loud = loud
+        self.is_error = is_error
 
 
 class Unanswered(Exception):  # noqa: N818 - what slurmctld did
@@ -87,7 +87,7 @@ SETTLED = 1.1
 """Seconds after which no drain can get the time of ours in slurmctld, which counts in seconds."""
 
 
-class Asked:
+class Controller:
     """slurmctld in one run, whose errors are Unanswered. After the first one, each further question raises at once."""
 
     __slots__ = ("_error", "_slurmctld")
@@ -129,9 +129,9 @@ class Asked:
 def settle(
     name: str,
     texts: Sequence[str],
-    state: State,
+    state: NodeMemory,
     brake: Brake,
-    slurmctld: Asked,
+    slurmctld: Controller,
     save: Callable[[], object],
     now: float,
     pause: Callable[[float], None] = sleep,
@@ -157,13 +157,13 @@ def settle(
     node = slurmctld.node(name)
     ours = _is_ours(node, state)
     if ours:
-        _date(node, state)  # a former run was killed before it could
+        _note_time(node, state)  # a former run was killed before it could
     if not texts:
-        return _passed(name, node, ours, state, slurmctld, save, now)
+        return _reopen(name, node, ours, state, slurmctld, save, now)
     reason = JOINT.join(texts)
     if ours:
-        if state.unconfirmed and not _has_room(name, texts, brake, slurmctld, pause):
-            return _brake(name, node, reason, brake, state, slurmctld, save, now)
+        if state.unconfirmed and not _is_among_first(name, texts, brake, slurmctld, pause):
+            return _take_back(name, node, reason, brake, state, slurmctld, save, now)
         fails = node_states.drain_ends(node["state"], node["next_state"])
         if node["reason"] == reason and bool(node["state"] & FAIL) == fails and not state.unconfirmed:
             return None
@@ -177,17 +177,17 @@ def settle(
         return Said(f"{name} stays as it is, drained by others ({node['reason']}); health checks say: {reason}", False)
     nodes, drained = slurmctld.drained()
     if not brake.has_room(name, texts, nodes, [other for other in drained if other[2] != name]):
-        return _braked(name, brake, reason)
+        return _no_room(name, brake, reason)
     state.unconfirmed = True
     state.before = node["reason"] or "" if node["state"] & node_states.BASE == node_states.DOWN else ""
     _close(name, node, reason, state, slurmctld, save)
-    if not _has_room(name, texts, brake, slurmctld, pause):
-        return _brake(name, slurmctld.node(name), reason, brake, state, slurmctld, save, now)
+    if not _is_among_first(name, texts, brake, slurmctld, pause):
+        return _take_back(name, slurmctld.node(name), reason, brake, state, slurmctld, save, now)
     state.unconfirmed = False
     return Said(f"{name} drained: {reason}", True)
 
 
-def _is_ours(node: Known, state: State) -> bool:
+def _is_ours(node: Known, state: NodeMemory) -> bool:
     """Tell whether a node is closed by us: an equal text of somebody else has another user or another time."""
     reason = node["reason"] or ""
     own = node_states.without_appended(reason)
@@ -197,7 +197,7 @@ def _is_ours(node: Known, state: State) -> bool:
     return own != reason or (node["own"] and (0 in times or node["time"] in times))
 
 
-def _date(node: Known, state: State) -> None:
+def _note_time(node: Known, state: NodeMemory) -> None:
     """Note when slurmctld has closed the node for us."""
     if node["own"]:
         state.reasons = [
@@ -205,8 +205,8 @@ def _date(node: Known, state: State) -> None:
         ]
 
 
-def _passed(
-    name: str, node: Known, ours: bool, state: State, slurmctld: Asked, save: Callable[[], object], now: float
+def _reopen(
+    name: str, node: Known, ours: bool, state: NodeMemory, slurmctld: Controller, save: Callable[[], object], now: float
 ) -> Said | None:
     """End our drain of a node whose checks pass, unless somebody else needs it now."""
     if ours:
@@ -221,7 +221,9 @@ def _passed(
     return None
 
 
-def _close(name: str, node: Known, reason: str, state: State, slurmctld: Asked, save: Callable[[], object]) -> None:
+def _close(
+    name: str, node: Known, reason: str, state: NodeMemory, slurmctld: Controller, save: Callable[[], object]
+) -> None:
     """Drain the node; with FAIL if DRAIN would end when it registers."""
     # Former reasons are kept: a slurmctld that is killed before it has saved its state has one of them again.
     state.reasons = [*state.reasons, (reason, 0)][-MOST_REASONS:]
@@ -229,10 +231,12 @@ def _close(name: str, node: Known, reason: str, state: State, slurmctld: Asked, 
     save()
     close = slurmctld.fail if node_states.drain_ends(node["state"], node["next_state"]) else slurmctld.drain
     close(name, reason.encode("utf-8", "surrogateescape"))
-    _date(slurmctld.node(name), state)
+    _note_time(slurmctld.node(name), state)
 
 
-def _undrain(name: str, node: Known, state: State, slurmctld: Asked, save: Callable[[], object], now: float) -> None:
+def _undrain(
+    name: str, node: Known, state: NodeMemory, slurmctld: Controller, save: Callable[[], object], now: float
+) -> None:
     if node["state"] & FAIL:  # only DRAIN can be ended without more
         _close(name, node, node_states.without_appended(node["reason"] or ""), state, slurmctld, save)
     # A node that was down when it was drained gets its reason back: ReturnToService reads it.
@@ -242,7 +246,9 @@ def _undrain(name: str, node: Known, state: State, slurmctld: Asked, save: Calla
     state.released = now
 
 
-def _has_room(name: str, texts: Sequence[str], brake: Brake, slurmctld: Asked, pause: Callable[[float], None]) -> bool:
+def _is_among_first(
+    name: str, texts: Sequence[str], brake: Brake, slurmctld: Controller, pause: Callable[[float], None]
+) -> bool:
     """Tell whether the node, which is drained, is among the first that may be.
 
     All nodes may have found room at the same time. The order in which slurmctld has drained them decides, which is
@@ -252,13 +258,13 @@ def _has_room(name: str, texts: Sequence[str], brake: Brake, slurmctld: Asked, p
     return brake.has_room(name, texts, *slurmctld.drained())
 
 
-def _brake(
+def _take_back(
     name: str,
     node: Known,
     reason: str,
     brake: Brake,
-    state: State,
-    slurmctld: Asked,
+    state: NodeMemory,
+    slurmctld: Controller,
     save: Callable[[], object],
     now: float,
 ) -> Said:
@@ -268,9 +274,9 @@ def _brake(
             slurmctld.drain(name, reason.encode("utf-8", "surrogateescape"))  # which ends when the node registers
         elif not node_states.needed_by_others(node["state"]):
             _undrain(name, node, state, slurmctld, save, now)
-    return _braked(name, brake, reason)
+    return _no_room(name, brake, reason)
 
 
-def _braked(name: str, brake: Brake, reason: str) -> Said:
-    text = f"{name} is not drained, because {brake} of the nodes are: [health] at_most; health checks say: {reason}"
+def _no_room(name: str, brake: Brake, reason: str) -> Said:
+    text = f"{name} is not drained, because {brake} of the nodes are: [node] at_most; health checks say: {reason}"
     return Said(text, True)

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from slurmhooks.handlers.registry import Handler
-    from slurmhooks.node.state import State
+    from slurmhooks.node.state import NodeMemory
 
 FILE = "slurmhooks_health.prom"
 
 
-def text(checks: Iterable[Handler], state: State, now: float) -> str:
+def text(checks: Iterable[Handler], state: NodeMemory, now: float) -> str:
     """Return the metrics after a run.
 
     Args:
@@ -29,7 +29,7 @@ def text(checks: Iterable[Handler], state: State, now: float) -> str:
     return "".join(f"{line}\n" for line in _lines(checks, state, now))
 
 
-def _lines(checks: Iterable[Handler], state: State, now: float) -> Iterator[str]:
+def _lines(checks: Iterable[Handler], state: NodeMemory, now: float) -> Iterator[str]:
     yield "# HELP slurmhooks_health_check_failing Whether a health check refuses as often as it must."
     yield "# TYPE slurmhooks_health_check_failing gauge"
     for check in checks:

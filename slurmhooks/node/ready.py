@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Makes handlers from the checks that ``[[health.checks]]`` of slurmhooks.toml names.
+"""Makes handlers from the checks that ``[[node.checks]]`` of slurmhooks.toml names.
 
 The keys of a check are the arguments of its function, and those of a decorator.
 """
@@ -36,7 +36,7 @@ _TYPES: dict[str, tuple[tuple[type, ...], str]] = {
 
 
 def faults(table: Mapping[str, object]) -> list[str]:
-    """Return descriptions of what is wrong with a table of ``[[health.checks]]``."""
+    """Return descriptions of what is wrong with a table of ``[[node.checks]]``."""
     function = KINDS.get(str(table.get("check")))
     if function is None:
         return [f"check must be one of {', '.join(KINDS)}; not {table.get('check')!r}"]
@@ -67,12 +67,13 @@ def faults(table: Mapping[str, object]) -> list[str]:
     return texts + _terms(table).faults() + ([] if texts else _wrong_amounts(table, arguments))
 
 
-def handler(table: Mapping[str, Any], path: str) -> Handler:
+def handler(table: Mapping[str, Any], path: str, line: int = 1) -> Handler:
     """Return the handler of a valid table.
 
     Args:
         table: the table.
         path: of the configuration, for messages.
+        line: where the table starts in it.
     """
     function = KINDS[table["check"]]
     given = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items() if key not in KEYS}
@@ -80,7 +81,7 @@ def handler(table: Mapping[str, Any], path: str) -> Handler:
     label = table.get("name") or f"{function.__name__} {first}".rstrip()
     lenient = table.get("on_error") == SPEC.on_error[1]
     contexts = tuple(table.get("contexts", SPEC.contexts))
-    check = Handler(lambda: function(**given), (), SPEC, 50, lenient, contexts, label, path, 1, table.get("timeout"))
+    check = Handler(lambda: function(**given), (), SPEC, 50, lenient, contexts, label, path, line, table.get("timeout"))
     check.terms = _terms(table)
     return check
 
@@ -92,31 +93,36 @@ def of_config(read: Config, path: Path) -> tuple[list[Handler], list[str]]:
         read: the configuration.
         path: its path.
     """
+    from slurmhooks.config import headings  # not needed if there is a manifest
+
     checks, findings = [], []
-    for number, table in enumerate(read.health.checks):
-        wrong = [f"{path}: health.checks.{number}.{fault}" for fault in faults(table)]
+    lines = headings.lines(str(path), len(read.node.checks), "node", "checks") if read.node.checks else []
+    for number, (table, line) in enumerate(zip(read.node.checks, lines, strict=True)):
+        wrong = [f"{path}: node.checks.{number}.{fault}" for fault in faults(table)]
         findings += wrong
-        checks += [] if wrong else [handler(table, str(path))]
+        checks += [] if wrong else [handler(table, str(path), line)]
     labels = [check.label for check in checks]
     findings += [
-        f"{path}: health.checks: two checks are named {label!r}; give one of them a name"
+        f"{path}: node.checks: two checks are named {label!r}; give one of them a name"
         for label in dict.fromkeys(labels)
         if labels.count(label) > 1
     ]
     return checks, findings
 
 
-def of_site() -> tuple[Config, list[Handler]]:
-    """Return the configuration of this machine and its ready-made checks.
+def of_file(link: Path) -> tuple[Config, list[Handler]]:
+    """Return a configuration and its ready-made checks.
+
+    Args:
+        link: its path.
 
     Raises:
         ConfigError: it is invalid, or another user could have written it.
         LoadError: a check is invalid.
     """
-    from slurmhooks.site import replaced  # not needed if there is a manifest
-    from slurmhooks.site import sources as site
+    from slurmhooks.site import sources as site  # not needed if there is a manifest
 
-    path, read = replaced.again(lambda: site.located_config(site.config_path()))
+    path, read = site.located_config(link)
     checks, findings = of_config(read, path)
     if findings:
         raise LoadError(findings)
@@ -124,8 +130,8 @@ def of_site() -> tuple[Config, list[Handler]]:
 
 
 def records(read: Config) -> list[list[str]]:
-    """Return the records of the manifest for ``[health]``."""
-    health = read.health
+    """Return the records of the manifest for ``[node]``."""
+    health = read.node
     rows = [["health", repr(health.timeout), health.at_most, read.metrics.textfiles or ""]]
     rows += [["check", *words(table)] for table in health.checks]
     return rows + ([["call", SPEC.name.rpartition(".")[2], "63"]] if health.checks else [])

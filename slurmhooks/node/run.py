@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from slurmhooks.handlers.registry import Handler
     from slurmhooks.node.brake import Brake
-    from slurmhooks.node.draining import Asked, Said
+    from slurmhooks.node.draining import Controller, Said
     from slurmhooks.node.model import Result
-    from slurmhooks.node.state import State
+    from slurmhooks.node.state import NodeMemory
 
     Run = Callable[[Sequence[Handler], dict[str, object]], list[Result]]
 
@@ -26,7 +26,7 @@ LOADS = frozenset(("idle", "mixed", "alloc"))
 
 
 class Settings:
-    """``[health]`` of the configuration.
+    """``[node]`` of the configuration.
 
     Attributes:
         seconds: what all checks may take together.
@@ -43,7 +43,7 @@ class Settings:
         self.brake = brake
 
 
-def contexts(state: State, slurmd: str, boot: str) -> list[str]:
+def contexts(state: NodeMemory, slurmd: str, boot: str) -> list[str]:
     """Return why the checks run now; the state then has this slurmd and boot.
 
     Args:
@@ -69,9 +69,9 @@ def needs_load(checks: Sequence[Handler], contexts: Sequence[str]) -> bool:
 def run(
     node: HealthNode,
     checks: Sequence[Handler],
-    state: State,
+    state: NodeMemory,
     settings: Settings,
-    slurmctld: Asked,
+    slurmctld: Controller,
     save: Callable[[], bool],
     execute: Run,
     now: float,

@@ -37,7 +37,7 @@ class CheckState:
         self.hung = hung
 
 
-class State:
+class NodeMemory:
     """The state of a node.
 
     Attributes:
@@ -87,13 +87,13 @@ class State:
         return b"".join(map(packed, rows))
 
 
-def read(data: bytes) -> State:
+def read(data: bytes) -> NodeMemory:
     """Return the state that a file has.
 
     Raises:
         ValueError: it is damaged.
     """
-    state = State()
+    state = NodeMemory()
     head, *rows = [unpacked(line) for line in data.split(b"\n")[:-1]] or [[]]
     if head != [HEAD]:
         raise ValueError("not a state of health checks")
@@ -143,7 +143,7 @@ class StateFile:
             raise
         return True
 
-    def read(self) -> State:
+    def read(self) -> NodeMemory:
         """Return the state; a new one if there is no file.
 
         Raises:
@@ -153,11 +153,11 @@ class StateFile:
         try:
             file = posix.open(self.path, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW)
         except FileNotFoundError:
-            return State()
+            return NodeMemory()
         self._data = trusted.rest_of(file)
         return read(self._data)
 
-    def write(self, state: State) -> None:
+    def write(self, state: NodeMemory) -> None:
         """Replace the file, unless the state is what it has.
 
         Raises:

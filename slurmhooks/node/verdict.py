@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from slurmhooks.handlers.registry import Handler
     from slurmhooks.hooks.terms import Terms
     from slurmhooks.node.model import Result
-    from slurmhooks.node.state import State
+    from slurmhooks.node.state import NodeMemory
 
 
 def terms_of(check: Handler) -> Terms:
@@ -28,7 +28,7 @@ def of_node(checks: Iterable[Handler], node: str) -> list[Handler]:
 
 
 def due(
-    checks: Iterable[Handler], state: State, contexts: Iterable[str], now: float, alive: Callable[[str], bool]
+    checks: Iterable[Handler], state: NodeMemory, contexts: Iterable[str], now: float, alive: Callable[[str], bool]
 ) -> list[Handler]:
     """Return the checks that run now.
 
@@ -58,7 +58,7 @@ def due(
     return chosen
 
 
-def count(checks: Sequence[Handler], results: Iterable[Result], state: State, now: float) -> list[str]:
+def count(checks: Sequence[Handler], results: Iterable[Result], state: NodeMemory, now: float) -> list[str]:
     """Take the results into the state; return lines for the log.
 
     A bug keeps what is known of the check, unless it is to drain the node: neither a broken file drains a cluster, nor
@@ -88,26 +88,26 @@ def count(checks: Sequence[Handler], results: Iterable[Result], state: State, no
     return lines
 
 
-def take_as_last(checks: Iterable[Handler], results: Iterable[Result], state: State) -> None:
+def take_as_last(checks: Iterable[Handler], results: Iterable[Result], state: NodeMemory) -> None:
     """Let each refusal be enough to drain the node, because the next run would take its own for the first one."""
     for check, result in zip(checks, results, strict=True):
         if result.kind not in (PASSED, LEFT) and (result.kind != BUG or check.lenient):
             state.of(check.label).fails = terms_of(check).fails
 
 
-def is_failing(check: Handler, state: State) -> bool:
+def is_failing(check: Handler, state: NodeMemory) -> bool:
     """Tell whether a check has refused often enough."""
     history = state.of(check.label)
     return bool(history.text) and history.fails >= terms_of(check).fails
 
 
-def texts(checks: Iterable[Handler], state: State) -> list[str]:
+def texts(checks: Iterable[Handler], state: NodeMemory) -> list[str]:
     """Return the texts for which the node must be drained, each once; none if it need not be."""
     failing = [check for check in checks if terms_of(check).mode == ENFORCE and is_failing(check, state)]
     return list(dict.fromkeys(state.of(check.label).text for check in failing))
 
 
-def forget(checks: Iterable[Handler], state: State) -> None:
+def forget(checks: Iterable[Handler], state: NodeMemory) -> None:
     """Remove from the state what no check of the site has."""
     labels = {check.label for check in checks}
     state.checks = {label: history for label, history in state.checks.items() if label in labels}

@@ -7,14 +7,14 @@ import time
 from typing import TYPE_CHECKING
 
 from slurmhooks.errors import SlurmhooksError
-from slurmhooks.jobcomp.delivery import UNREADABLE, Delivery
+from slurmhooks.handover.process import CallDelivery
+from slurmhooks.jobcomp.delivery import UNREADABLE
 from slurmhooks.log import log
 from slurmhooks.power.calls import Call
-from slurmhooks.power.metrics import Counts
 from slurmhooks.power.model import PowerNodes, ResumeJob, down, scontrol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Mapping
 
     from slurmhooks.config.controller import Deliveries
     from slurmhooks.handlers.registry import Registry
@@ -26,21 +26,14 @@ STARTS = ("power.resume", "power.reboot")
 """Hooks whose nodes are set to DOWN if a call is given up, because Slurm would wait for them until ResumeTimeout."""
 
 
-class PowerDelivery(Delivery):
-    """Delivers the calls of a spool, one at a time.
-
-    Attributes:
-        counts: what became of the calls.
-    """
-
-    command = "slurmhooks spool --power"
+class PowerDelivery(CallDelivery):
+    """Delivers the calls of a spool, one at a time."""
 
     def __init__(
         self, spool: Spool, registry: Registry, section: Deliveries, ask: Callable[..., str] = scontrol
     ) -> None:
         """Store the spool, the handlers, the configuration, and the function that asks Slurm."""
         super().__init__(spool, registry, section)
-        self.counts = Counts(spool.folder)
         self._ask = ask
         self._names: dict[str, tuple[str, ...]] = {}
 
@@ -62,11 +55,8 @@ class PowerDelivery(Delivery):
             self._names[nodes] = names
         return self._names[nodes]
 
-    def _keys(self, record: Record) -> Collection[object]:
-        try:
-            return self._expand(_call(record).nodes)
-        except UNREADABLE:
-            return ()  # its attempt will fail, and keeps no other call waiting
+    def _order(self, message: bytes) -> tuple[str, ...]:
+        return self._expand(Call.of(message).nodes)
 
     def _arguments(self, record: Record) -> dict[str, object] | str:
         call = _call(record)
@@ -79,21 +69,14 @@ class PowerDelivery(Delivery):
         if refused and record.frame.hook in STARTS:
             self._give_up(record, next(iter(refused.values())))
             return
-        outcome = "failed" if self._handlers(record) else "delivered"
         super()._end(record, refused)
-        self.counts.add(record.frame.hook, outcome)
 
     def _bury(self, record: Record) -> None:
         """Make a call that failed too often a dead letter; nodes that were not started are DOWN."""
         if record.frame.hook in STARTS:
             self._give_up(record, next(iter(record.reasons.values()), ""))
         else:
-            self._keep_dead(record)
-
-    def _keep_dead(self, record: Record) -> None:
-        super()._bury(record)
-        if record.frame.position not in record.segment.records:  # otherwise the disk is full, and it is tried again
-            self.counts.add(record.frame.hook, "given_up")
+            super()._bury(record)
 
     def _give_up(self, record: Record, reason: str) -> None:
         """Set the nodes of a call to DOWN, then make it a dead letter; without an answer of slurmctld, try again."""
@@ -101,7 +84,7 @@ class PowerDelivery(Delivery):
             hostlist = _call(record).nodes
             self._expand(hostlist)
         except UNREADABLE:
-            self._keep_dead(record)  # nobody knows which nodes
+            super()._bury(record)  # nobody knows which nodes
             return
         try:
             down(hostlist, reason, self._ask)
@@ -109,7 +92,7 @@ class PowerDelivery(Delivery):
             log.error("%s cannot be set to DOWN: %s; it is tried again", hostlist, error)
             record.segment.note(record, "retry", record.tries, time.time() + self._section.backoff_limit)
         else:
-            self._keep_dead(record)
+            super()._bury(record)
 
 
 def _call(record: Record) -> Call:

@@ -11,7 +11,7 @@ from slurmhooks.hooks import node_states
 from slurmhooks.hooks.node_states import DRAIN
 from slurmhooks.node import state
 from slurmhooks.node.brake import Brake, kind
-from slurmhooks.node.draining import Asked, settle
+from slurmhooks.node.draining import Controller, settle
 
 
 class Cluster:
@@ -79,7 +79,7 @@ class Cluster:
 
         def of_node(name: str) -> None:
             texts = [text.format(name=name)]
-            settle(name, texts, state.State(), Brake(count=most), Asked(self), lambda: None, 1e9, self.pause)
+            settle(name, texts, state.NodeMemory(), Brake(count=most), Controller(self), lambda: None, 1e9, self.pause)
 
         threads = [threading.Thread(target=of_node, args=(name,)) for name in names]
         for thread in threads:

@@ -12,7 +12,7 @@ from slurmhooks.hooks import node_states
 from slurmhooks.hooks.node_states import DRAIN, FAIL, REBOOT_ISSUED, REBOOT_REQUESTED
 from slurmhooks.node import state
 from slurmhooks.node.brake import Brake
-from slurmhooks.node.draining import Asked, Unanswered, settle
+from slurmhooks.node.draining import Controller, Unanswered, settle
 
 WIDE = Brake(count=1000)
 
@@ -36,7 +36,7 @@ class World:
         self.next_state = node_states.UNSET
         self.own, self.time, self.clock = False, 0, 0
         self.answers = True
-        self.disk = state.State().data()
+        self.disk = state.NodeMemory().data()
         self.steps, self.crash_at = 0, None
         self.drains = 0
 
@@ -156,7 +156,16 @@ class World:
 
         self.steps = 0
         try:
-            settle("n1", [] if reason is None else [reason], known, brake, Asked(self), save, now, lambda seconds: None)
+            settle(
+                "n1",
+                [] if reason is None else [reason],
+                known,
+                brake,
+                Controller(self),
+                save,
+                now,
+                lambda seconds: None,
+            )
             save()
         except (Crash, Unanswered):
             pass
@@ -298,10 +307,17 @@ def test_a_braked_node_says_so() -> None:
     """The log has the reason that the node would have, and where to change the limit."""
     world = World()
     said = settle(
-        "n1", ["disk is full"], state.State(), Brake(count=0), Asked(world), lambda: None, 1e9, lambda seconds: None
+        "n1",
+        ["disk is full"],
+        state.NodeMemory(),
+        Brake(count=0),
+        Controller(world),
+        lambda: None,
+        1e9,
+        lambda seconds: None,
     )
     assert said is not None
-    assert said.loud
+    assert said.is_error
     assert "at_most" in said.text
     assert "disk is full" in said.text
     assert not world.drains

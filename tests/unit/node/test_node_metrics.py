@@ -9,7 +9,7 @@ from pathlib import Path
 from prometheus_client.parser import text_string_to_metric_families
 
 from slurmhooks.node import metrics
-from slurmhooks.node.state import CheckState, State
+from slurmhooks.node.state import CheckState, NodeMemory
 from tests.unit.node.making import check
 
 NAMES = ["mount /home", 'a "quoted" \\ name\nin two lines']
@@ -17,7 +17,7 @@ NAMES = ["mount /home", 'a "quoted" \\ name\nin two lines']
 
 def test_prometheus_reads_them() -> None:
     """Each check has its row, whatever its name is; a line feed in it is visible."""
-    state = State()
+    state = NodeMemory()
     state.reasons = [("disk is full", 1)]
     state.checks[NAMES[1]] = CheckState(1, "disk is full")
     text = metrics.text([check(lambda: None, name, mode="warn") for name in NAMES], state, 1e9)
@@ -32,7 +32,7 @@ def test_prometheus_reads_them() -> None:
         ("slurmhooks_health_drained", None): 1,
         ("slurmhooks_health_run_timestamp_seconds", None): 1e9,
     }
-    page = (Path(__file__).parents[3] / "docs" / "health.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "node.md").read_text()
     assert set(re.findall(r"^\| `(slurmhooks_\w+)`", page, re.MULTILINE)) == {name for name, _ in rows}
 
 

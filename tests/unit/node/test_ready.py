@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``[[health.checks]]`` of slurmhooks.toml: what it may say, and how the manifest carries it."""
+"""``[[node.checks]]`` of slurmhooks.toml: what it may say, and how the manifest carries it."""
 
 import inspect
 from typing import Any

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from slurmhooks.node.brake import Brake
-from slurmhooks.node.draining import Asked
+from slurmhooks.node.draining import Controller
 from slurmhooks.node.model import BUG, REFUSED, HealthNode, Result
 from slurmhooks.node.run import Settings, run
-from slurmhooks.node.state import CheckState, State, StateFile, read
+from slurmhooks.node.state import CheckState, NodeMemory, StateFile, read
 from slurmhooks.node.verdict import texts
 from tests.unit.node.making import check
 
@@ -48,10 +48,10 @@ class Down:
 TEXTS = ["", "disk is full", "a\tb\nc\\d", "ü\udcff\x00", "🎉" * 300]
 
 
-def drawn(seed: int) -> State:
+def drawn(seed: int) -> NodeMemory:
     """Return a state with any texts."""
     draw = random.Random(seed)
-    state = State()
+    state = NodeMemory()
     state.slurmd, state.boot, state.before = (draw.choice(TEXTS) for _ in range(3))
     state.reasons = [(text, draw.randrange(1 << 40)) for text in draw.sample(TEXTS, draw.randint(0, 2))]
     state.unconfirmed = draw.random() < 0.5
@@ -86,7 +86,7 @@ def test_the_file_is_for_its_owner_only(tmp_path: Path) -> None:
     try:
         file = StateFile("n1", f"{tmp_path}/health")
         assert file.lock()
-        file.write(State())
+        file.write(NodeMemory())
     finally:
         os.umask(before)
     modes = [stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "health", *(tmp_path / "health").iterdir())]
@@ -96,7 +96,7 @@ def test_the_file_is_for_its_owner_only(tmp_path: Path) -> None:
 def test_an_unchanged_state_is_not_written(tmp_path: Path) -> None:
     """Healthy nodes wear out no disk."""
     file = StateFile("n1", str(tmp_path))
-    file.write(State())
+    file.write(NodeMemory())
     before = (tmp_path / "n1").stat().st_ino
     again = StateFile("n1", str(tmp_path))
     again.write(again.read())
@@ -111,9 +111,9 @@ def test_refusals_that_cannot_be_counted(kept: bool) -> None:
     """
     results = {"h:refuses": Result(REFUSED, "disk is full"), "h:broken": Result(BUG, "raised KeyError")}
     checks = [check(lambda: None, label, fails=3) for label in results]
-    state = State()
+    state = NodeMemory()
     state.of("h:broken").text, state.of("h:broken").fails = "an earlier refusal", 1
-    slurmctld = Asked(Down())
+    slurmctld = Controller(Down())
     lines, _ = run(
         HealthNode("n1", ("cycle",)),
         checks,

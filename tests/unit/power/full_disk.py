@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from slurmhooks import namespaces
-from slurmhooks.power import handover
+from slurmhooks.handover import program
+from tests.sets import put_in_force
 from tests.unit.power.sites import Site
 
 BLOCK = 4096
@@ -31,7 +32,7 @@ def fill(site: Site) -> Path:
 
 def state_that_cannot_be_written(site: Site, nodes: str = "c1", runs: int = 1) -> None:
     """No handler runs, the log says why, and the process goes on; it delivers when there is room."""
-    handover.keep(str(site.spool), "resume", nodes)
+    program.keep(str(site.spool), "power.resume", nodes)
     (site.spool / "log").write_text("\n")
     filler = fill(site)
     site.start()
@@ -50,7 +51,7 @@ def handler_that_ends_its_process(site: Site) -> None:
 
 def end_that_cannot_be_written(site: Site) -> None:
     """A call whose handler has passed is not delivered again, although the disk has become full meanwhile."""
-    handover.keep(str(site.spool), "resume", "c1")
+    program.keep(str(site.spool), "power.resume", "c1")
     (segment,) = site.spool.glob("*.spool")
     begun, passed = (len(json.dumps([24, what, "hooks:resume"], separators=(",", ":"))) for what in ("begun", "passed"))
     segment.with_suffix(".state").write_bytes(b"\n" * (BLOCK - begun - passed - 2))
@@ -63,16 +64,24 @@ def end_that_cannot_be_written(site: Site) -> None:
 
 def log_that_cannot_be_written(site: Site) -> None:
     """The process goes on, and delivers when there is room."""
-    handover.keep(str(site.spool), "resume", "c1")
+    program.keep(str(site.spool), "power.resume", "c1")
     (site.spool / "log").write_bytes(b"x" * BLOCK)
+    other, following = site.folder / "other", site.folder / "following"
+    other.mkdir()
+    (other / "slurmhooks.toml").symlink_to("../slurmhooks.toml")
+    following.symlink_to("other")
     filler, loads = fill(site), site.folder / "loads"
     for number in (1, 2):  # the second load shows that the process goes on after it could not log the first error
         (site.folder / "hooks.py").write_text(f"open('{loads}', 'a').write('x')\nraise OSError('no cloud {number}')\n")
         if number == 1:
             site.start()
+        else:
+            following.rename(site.folder / "slurmhooks.set")  # another set is in force
         site.wait(lambda number=number: loads.exists() and len(loads.read_text()) == number)  # type: ignore[misc]
     filler.unlink()
     site.hooks()
+    (site.folder / "slurmhooks.set").unlink()
+    put_in_force(site.folder)
     site.wait(site.empty)
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.sets import put_in_force
+
 HOOKS = """
 import os, time
 from slurmhooks import Reject, hook
@@ -75,6 +77,7 @@ class Site:
         (folder / "slurmhooks.toml").write_text('[hooks]\npaths = ["hooks.py"]\n[power]\nbackoff = 0.05\n')
         self.hooks()
         self.scontrol(SCONTROL.format(folder=folder))
+        put_in_force(folder)
         monkeypatch.setenv("SLURM_CONF", str(folder / "slurm.conf"))
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
 
@@ -91,12 +94,14 @@ class Site:
 
     def call(self, hook: str, *arguments: str, code: int = 0) -> None:
         """Run a program as slurmctld does."""
-        done = subprocess.run((sys.executable, "-m", "slurmhooks.power.handover", hook, *arguments), check=False)
+        done = subprocess.run(
+            (sys.executable, "-m", "slurmhooks.handover.program", f"power.{hook}", *arguments), check=False
+        )
         assert done.returncode == code
 
     def start(self) -> None:
         """Start a process that delivers, as each call does."""
-        code = "from slurmhooks.processes import deliverer; deliverer.start(deliverer.folder())"
+        code = "from slurmhooks.processes import deliverer; deliverer.start(deliverer.folder('power'))"
         subprocess.run((sys.executable, "-W", "ignore", "-c", code), check=True)
 
     def notes(self) -> list[str]:

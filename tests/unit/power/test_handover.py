@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from slurmhooks.handover.program import keep
 from slurmhooks.jobcomp.spool import Spool
 from slurmhooks.power.calls import Call
-from slurmhooks.power.handover import keep
 
 SHOW = """
 import sys
 before = set(sys.modules)
-from slurmhooks.power import handover
+from slurmhooks.handover import program
 def write(path, data):
     print(*sorted(set(sys.modules) - before - {"__future__"}))
     sys.exit(0)
-handover.durable.write = write
-handover.main(["resume", "c1"])
+program.durable.write = write
+program.main(["power.resume", "c1"])
 """
 MAY_BE_IMPORTED = {"_struct", "struct", "zlib", "fcntl", "contextlib", "collections.abc"}
 """Besides modules of slurmhooks, and what the search for StateSaveLocation in slurm.conf takes."""
@@ -71,7 +71,7 @@ def test_the_delivery_reads_what_a_program_has_kept(
             value = str(tmp_path / "resume.json")
         monkeypatch.setenv(name, str(value))
     spool = tmp_path / "slurmhooks" / "power"
-    keep(str(spool), "resume", "c[1-3]", features)
+    keep(str(spool), "power.resume", "c[1-3]", features)
     calls = Spool(spool)
     calls.refresh()
     (record,) = calls.records()
@@ -79,3 +79,14 @@ def test_the_delivery_reads_what_a_program_has_kept(
     call = Call.of(record.segment.message(record.frame))
     assert (call.nodes, call.features) == ("c[1-3]", features or None)
     assert [{"job_id": job["job_id"]} for job in call.jobs] == list(jobs)
+
+
+def test_programs_of_former_releases(tmp_path: Path) -> None:
+    """They are in the PluginDir until the next `slurmhooks install`, and keep their calls as before."""
+    (tmp_path / "slurm.conf").write_text(f"StateSaveLocation={tmp_path}\n")
+    command = (sys.executable, "-m", "slurmhooks.power.handover")
+    environment = {**os.environ, "SLURM_CONF": str(tmp_path / "slurm.conf")}
+    assert subprocess.run((*command, "nothing", "c1"), env=environment, check=False).returncode == 2
+    assert not (tmp_path / "slurmhooks").exists()
+    subprocess.run((*command, "suspend", "c1"), env=environment, check=True)
+    assert (tmp_path / "slurmhooks/power/log").exists()

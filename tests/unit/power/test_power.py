@@ -20,6 +20,8 @@ from slurmhooks.worker.polling import POLL
 from tests.unit.power.sites import Site
 from tests.unit.worker.supervisors import Supervisor
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_call_reaches_its_handler_with_nodes_and_jobs(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """The handler gets the host list, rows of scontrol and the jobs of Slurm's file, which is gone by then."""
@@ -148,7 +150,7 @@ def test_the_log_stays_small(site: Site) -> None:
     site.call("resume", "c1")
     site.wait(site.empty)
     site.wait(done.exists)
-    deliverer.Watchdog().check()
+    deliverer.Watchdog("power").check()
     log = site.spool / deliverer.LOG
     assert log.stat().st_size <= deliverer.MAX_LOG
     assert 0 < log.with_name("log.1").stat().st_size <= deliverer.MAX_LOG
@@ -243,7 +245,7 @@ def test_a_supervisor_leaves_a_site_without_power_hooks_alone(site: Site) -> Non
     for there in (False, True):
         if there:
             site.spool.mkdir(parents=True)
-        watchdog = deliverer.Watchdog()
+        watchdog = deliverer.Watchdog("power")
         watchdog.check()
         assert watchdog.pid == 0
         assert site.spool.exists() == there
@@ -254,7 +256,7 @@ def test_a_supervisor_says_once_that_it_cannot_look(site: Site, monkeypatch: pyt
     lines: list[str] = []
     monkeypatch.setattr(deliverer, "INTERVAL", 0.0)
     monkeypatch.setattr(log, "_sink", lambda _, text: lines.append(text))
-    watchdog = deliverer.Watchdog()
+    watchdog = deliverer.Watchdog("power")
     site.spool.parent.mkdir()
     for count in (1, 2):
         site.spool.touch()
@@ -270,7 +272,7 @@ def test_a_site_without_power_hooks_pays_nothing(site: Site) -> None:
     """The look of a supervisor imports nothing for power calls, reads no hook file, and has no process."""
     code = (
         "import sys; from slurmhooks.processes import deliverer\n"
-        "watchdog = deliverer.Watchdog(); watchdog.check(); assert watchdog.pid == 0\n"
+        "watchdog = deliverer.Watchdog('power'); watchdog.check(); assert watchdog.pid == 0\n"
         "print(sorted(name for name in sys.modules if name.startswith('slurmhooks.power') or name == 'subprocess'))"
     )
     done = subprocess.run((sys.executable, "-I", "-c", code), capture_output=True, text=True, check=True)
@@ -377,7 +379,7 @@ def test_hooks_are_not_loaded_while_no_call_is_due(site: Site) -> None:
 def test_a_killed_program_keeps_a_call_or_not(site: Site) -> None:
     """A program that is killed has kept the call as a whole, or not at all; the next call is delivered in any case."""
     chance = random.Random(7)
-    command = (sys.executable, "-m", "slurmhooks.power.handover", "resume")
+    command = (sys.executable, "-m", "slurmhooks.handover.program", "power.resume")
     kept = []
     for number in range(6):
         program = subprocess.Popen((*command, f"k{number}"))

@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from slurmhooks.config.sections import Config
+from slurmhooks.handover import process
 from slurmhooks.jobcomp.layout import segment
-from slurmhooks.power import process
+from slurmhooks.power.delivery import PowerDelivery
 from slurmhooks.site import sources
 from tests.unit.power.sites import Site
+
+pytestmark = pytest.mark.slow
 
 
 def configured(site: Site, more: str) -> None:
@@ -69,7 +72,6 @@ def test_a_turn_that_ends_is_followed_by_a_pause(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(process, "waits", lambda spool: next(left))
     monkeypatch.setattr(process, "in_child", lambda *_: process.Turn(failure="its process exited", watch=None))
     monkeypatch.setattr(process, "_rest", lambda seconds, *_: rests.append(seconds))
-    monkeypatch.setattr(sources, "read_config", lambda _: Config())
-    monkeypatch.setattr(sources, "config_name", lambda: "")
-    process.deliver(tmp_path)
+    monkeypatch.setattr(sources, "read_config", lambda: Config())
+    process.deliver(tmp_path / "power", PowerDelivery)
     assert rests == [5.0, 5.0]

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from slurmhooks.handover import program
 from slurmhooks.jobcomp.spool import Spool
-from slurmhooks.power import handover
 from slurmhooks.power.calls import Call
 from tests.native.building import ROOT
+
+pytestmark = pytest.mark.slow
 
 NAMESPACE = ["unshare", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"]), "--mount"]
 SCRIPT = Path(__file__).with_name("full_disk.py")
@@ -67,7 +69,7 @@ def test_a_clock_that_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     times = (5000, 3000, 4000, 90_000_000, 4001)
     for number, seconds in enumerate(times):
         monkeypatch.setattr(time, "time_ns", lambda seconds=seconds: seconds * 10**9)
-        handover.keep(str(tmp_path / "slurmhooks/power"), "resume", f"c{number}")
+        program.keep(str(tmp_path / "slurmhooks/power"), "power.resume", f"c{number}")
     calls = Spool(tmp_path / "slurmhooks/power")
     calls.refresh()
     records = list(calls.records())

@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The process that delivers power calls, without its children."""
 
+import os
+import sys
+
 import pytest
 
-from slurmhooks.power import process
+from slurmhooks import identity
+from slurmhooks.handover import process
+from slurmhooks.power.delivery import PowerDelivery
+from slurmhooks.processes import renewal
 from slurmhooks.processes.deliverer import SEGMENT
 from tests.unit.power.sites import Site
 
@@ -22,5 +28,41 @@ def test_no_pause_once_nothing_waits(site: Site, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(process, "in_child", in_child)
     monkeypatch.setattr(process, "_rest", lambda seconds, *_: pauses.append(seconds))
-    process.deliver(site.spool)
+    process.deliver(site.spool, PowerDelivery)
     assert pauses == [7.0]
+
+
+def test_a_release_that_was_replaced_delivers_nothing_more(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the next turn, the process becomes the same program of the new release, once that has been unpacked."""
+    site.spool.mkdir(parents=True)
+    segment = site.spool / f"1{SEGMENT}"
+    segment.touch()
+    found = iter(["old", "old", "half", "more", OSError(), OSError(), "new", "new"])
+    turns: list[None] = []
+    started: list[object] = []
+
+    def here() -> str:
+        if isinstance(each := next(found), OSError):
+            raise each
+        assert isinstance(each, str)
+        return each
+
+    def in_child(*_: object) -> process.Turn:
+        turns.append(None)
+        return process.Turn(watch=None)
+
+    def execv(*arguments: object) -> None:
+        started.append(arguments)
+        raise SystemExit
+
+    monkeypatch.setattr(identity, "here", here)
+    monkeypatch.setattr(process, "in_child", in_child)
+    monkeypatch.setattr(process, "_rest", lambda *_: None)
+    monkeypatch.setattr(renewal, "SETTLED", 0.0)
+    monkeypatch.setattr(os, "execv", execv)
+    with pytest.raises(SystemExit):
+        process.deliver(site.spool, PowerDelivery)
+    segment.unlink()
+    assert len(turns) == 1
+    assert next(found, None) is None
+    assert started == [(sys.executable, sys.orig_argv)]

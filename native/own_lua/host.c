@@ -3,8 +3,8 @@
  * What job_submit_lua.so, Slurm's own plugin, finds in slurmctld, for a process that is not slurmctld.
  *
  * 'slurmhooks adopt' loads this library into a process of its own, then Slurm's library and the plugin, and calls the
- * plugin with requests (slurmhooks/adopt/own.py). There are no jobs, partitions and reservations. The plugin's lines
- * for the log are kept in memory: the log functions here come before those of Slurm's library.
+ * plugin with requests (slurmhooks/workshop/adopt/slurms_plugin.py). There are no jobs, partitions and reservations.
+ * The plugin's lines for the log are kept in memory: the log functions here come before those of Slurm's library.
  */
 #include <slurm/slurm.h>
 
@@ -115,7 +115,7 @@ static int (*submit)(job_desc_msg_t *, uint32_t, char **);
 static int (*modify)(job_desc_msg_t *, void *, uint32_t, char **);
 /*
  * Stands for the job of an update, whose struct is private: the plugin itself only reads its user, and the script is
- * kept from reading the rest (slurmhooks/adopt/own.py).
+ * kept from reading the rest (slurmhooks/workshop/adopt/slurms_plugin.py).
  */
 static uint64_t job_record[8192];
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds the folder of slurmhooks.toml, the bundles and the manifest. slurmhooks/files/home.py has the same rules.
+ * Finds the folder of the sets. slurmhooks/files/home.py has the same rules.
  */
 #ifndef SLURMHOOKS_HOME_H
 #define SLURMHOOKS_HOME_H

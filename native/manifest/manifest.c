@@ -13,8 +13,8 @@
 #include "manifest/parse.h"
 #include "trusted.h"
 
-#define FILE_NAME "slurmhooks.manifest"
-#define LARGEST (1024L * 1024)
+#define FILE_NAME "slurmhooks.set/.manifest"
+#define LARGEST (16L << 20)
 
 /* RET the content, from malloc(), with room for a NUL, or NULL. OUT size; why, if NULL is returned. */
 static char *read_whole(const char *path, size_t *size, const char **why)
@@ -47,14 +47,13 @@ done:
     return text;
 }
 
-static int tried; /* the manifest has been read */
-
 /*
  * RET all lines of the manifest, which is read at the first call; NULL if there are none. OUT why: the reason why a
  * line is missing.
  */
 static struct manifest_line *lines_of_machine(const char **why)
 {
+    static int tried;
     static char *text; /* never freed: the lines point into it */
     static struct manifest_line *lines;
     static const char *reason;
@@ -76,11 +75,6 @@ static struct manifest_line *lines_of_machine(const char **why)
     }
     *why = reason;
     return lines;
-}
-
-void manifest_forget(void)
-{
-    tried = 0;
 }
 
 int manifest_is_option(const char *word)

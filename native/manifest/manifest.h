@@ -2,8 +2,9 @@
 /*
  * Reads the hook manifest, which tells a process without Python which hooks the hook files define.
  *
- * 'slurmhooks compile' writes it; slurmhooks/site/manifest.py describes the format. It is a cache: if it is damaged, or
- * does not match the files that it was made from, it counts as absent, and Python reads the hook files.
+ * 'slurmhooks deploy' writes it into each set, with the contents of the hook files that launches run;
+ * slurmhooks/site/manifest.py describes the format. If it is damaged, or of another build, it counts as absent, and
+ * Python reads the hook files.
  */
 #ifndef SLURMHOOKS_MANIFEST_H
 #define SLURMHOOKS_MANIFEST_H
@@ -49,9 +50,6 @@ int manifest_is_option(const char *word);
  * RET the line; NULL if the manifest does not have it or cannot be used, so that Python must be asked
  */
 const struct manifest_line *manifest_find(int argc, char *argv[], const char **why);
-
-/* Read the manifest again at the next call; what was found before stays valid. */
-void manifest_forget(void);
 
 /* Find what the manifest of this machine records for another plugin point. OUT and RET as for manifest_find(). */
 const struct manifest_line *manifest_find_point(enum manifest_point point, const char **why);

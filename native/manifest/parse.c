@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "manifest/inputs.h"
+#include "checksum.h"
+#include "identity.h"
 #include "manifest/record.h"
 
 /* RET the index of a name, or -1. */
@@ -125,17 +126,11 @@ static void free_lines(struct manifest_line *lines)
     }
 }
 
-/* Read one record. RET 0; 1 if a file has changed since it was written; -1 if it is damaged. */
+/* Read one record. RET 0, or -1: it is damaged. */
 static int read_record(const struct record *record, struct manifest_line **lines)
 {
     const char *kind = record->words[0];
 
-    if (!strcmp(kind, "file"))
-        return input_file(record);
-    if (!strcmp(kind, "absent"))
-        return input_absent(record);
-    if (!strcmp(kind, "glob"))
-        return input_glob(record);
     if (!strcmp(kind, "line") || point_of(kind)) {
         struct manifest_line *head = point_of(kind) ? add_point(record, *lines) : add_line(record, *lines);
         if (!head)
@@ -166,15 +161,16 @@ static int read_record(const struct record *record, struct manifest_line **lines
 }
 
 /*
- * slurmhooks-manifest 2 0xVERSION: the version of this format, and the Slurm release that this build is for. RET 0 or
- * -1.
+ * slurmhooks-manifest 4 0xVERSION IDENTITY SUM: the version of this format, the Slurm release and the sources that this
+ * build is of, and the checksum of all that follows. RET 0 or -1.
  */
-static int check_header(const struct record *record)
+static int check_header(const struct record *record, unsigned *sum)
 {
     unsigned version;
 
-    if (record->count != 3 || strcmp(record->words[0], "slurmhooks-manifest") || strcmp(record->words[1], "2") ||
-        record_hex_number(record->words[2], &version))
+    if (record->count != 5 || strcmp(record->words[0], "slurmhooks-manifest") || strcmp(record->words[1], "4") ||
+        record_hex_number(record->words[2], &version) || strcmp(record->words[3], SLURMHOOKS_IDENTITY) ||
+        record_hex_number(record->words[4], sum))
         return -1;
     return version == SLURM_VERSION_NUMBER ? 0 : -1;
 }
@@ -185,22 +181,19 @@ struct manifest_line *manifest_parse(char *text, size_t size, const char **why)
     struct record record;
     char *rest = text;
     int ended = 0, rc = 0;
+    unsigned sum;
 
     *why = "it is damaged";
     text[size] = '\0';
     if (record_next(&rest, &record) || !*rest)
         return NULL;
-    if (check_header(&record)) {
+    if (check_header(&record, &sum)) {
         *why = "it was written by another version of slurmhooks, or for another release of Slurm";
         return NULL;
     }
+    if (slurmhooks_checksum(0, rest, (size_t)(text + size - rest)) != sum)
+        return NULL;
     while (*rest && !ended && !rc) {
-        if (*rest == '#') {
-            while (*rest && *rest != '\n')
-                rest++;
-            rest += *rest != '\0';
-            continue;
-        }
         rc = record_next(&rest, &record);
         if (rc || (record.count == 1 && !*record.words[0]))
             continue;
@@ -209,10 +202,8 @@ struct manifest_line *manifest_parse(char *text, size_t size, const char **why)
         else
             rc = read_record(&record, &lines);
     }
-    if (rc > 0)
-        *why = "a file that it was made from has changed since";
-    /* Nothing may follow the record "end", and the text before must not contain a NUL. */
-    if (rc || !ended || rest != text + size) {
+    /* The contents of hook files follow, which only Python reads. */
+    if (rc || !ended) {
         free_lines(lines);
         return NULL;
     }

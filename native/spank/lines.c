@@ -70,14 +70,6 @@ struct line *line_of(int argc, char *argv[], const char **why)
     return &lines[count++];
 }
 
-void line_read_again(struct line *line, const char **why)
-{
-    manifest_forget();
-    line->manifest = manifest_find(line->argc, line->argv, why);
-    if (line->manifest)
-        *why = NULL;
-}
-
 int option_value(const struct line *line, int index)
 {
     return line->number * SLURMHOOKS_MOST_OPTIONS + index;

@@ -20,7 +20,7 @@ struct line {
     const struct manifest_line *manifest; /* NULL: Python must be asked */
     enum failure_mode mode;               /* from the arguments */
     int refuse_missing;                   /* from the arguments: missing_options=refuse */
-    int to_check;                         /* in slurmstepd: whether an option has a value that Python must check */
+    int to_check;                         /* whether an option has a value that Python must check */
     int components;                       /* of this srun, whose options have been read */
 };
 
@@ -31,9 +31,6 @@ struct line {
  * RET the line, never freed; NULL if there are more than MOST_LINES or memory is short
  */
 struct line *line_of(int argc, char *argv[], const char **why);
-
-/* Look the line up in a manifest that has just been written. OUT why: as line_of(). */
-void line_read_again(struct line *line, const char **why);
 
 /* RET the number by which Slurm identifies an option of a line (struct spank_option.val). */
 int option_value(const struct line *line, int index);

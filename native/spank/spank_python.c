@@ -21,7 +21,6 @@
 #include "spank/lines.h"
 #include "spank/mask.h"
 #include "spank/missing.h"
-#include "spank/renewal.h"
 #include "stub/stub.h"
 
 /* Part of the names of environment variables with which users may give options: _SLURM_SPANK_OPTION_python_NAME. */
@@ -177,7 +176,7 @@ static int option_callback(int value, const char *argument, int remote)
     int in_manifest = line->manifest && index < line->manifest->option_count;
     int checked = in_manifest && line->manifest->options[index].checked;
     /* slurmstepd only logs a failure here. Python checks the value later, and fails task_init_privileged. */
-    line->to_check |= checked && remote;
+    line->to_check |= checked;
     if (in_manifest && (remote || !checked))
         return 0;
     return tell_waiting();
@@ -306,8 +305,7 @@ static int tasks_need_python(const struct line *line, spank_t spank)
 static void log_no_manifest(const char *why, unsigned context)
 {
     static const char text[] =
-        "slurmhooks: no hook manifest (%s): Python starts in every process; run 'slurmhooks compile', "
-        "or restart slurmd";
+        "slurmhooks: no hook manifest (%s): Python starts in every process; run 'slurmhooks deploy'";
 
     /* In these contexts the log is the user's terminal. */
     if (context == S_CTX_LOCAL || context == S_CTX_ALLOCATOR)
@@ -326,8 +324,6 @@ static int answer(struct line *line, enum callback callback_id, spank_t spank, c
 {
     unsigned context = spank_context();
 
-    if (why && callback_id == CALLBACK_init && context == S_CTX_SLURMD && renewal_run(why))
-        line_read_again(line, &why);
     if (callback_id == CALLBACK_init && line->manifest && !fits(line->manifest)) {
         line->manifest = NULL;
         why = "it is for another variant of this plugin";
@@ -349,7 +345,8 @@ static int answer(struct line *line, enum callback callback_id, spank_t spank, c
         return FAILED;
     if (line->manifest->calls[callback_id] & BIT(context) ||
         (callback_id == CALLBACK_task_init_privileged && line->to_check) ||
-        (callback_id == CALLBACK_init_post_opt && context == S_CTX_REMOTE && tasks_need_python(line, spank)))
+        (callback_id == CALLBACK_init_post_opt &&
+         (line->to_check || (context == S_CTX_REMOTE && tasks_need_python(line, spank)))))
         return ask_callback(line, callback_id, spank, NULL);
     return 0;
 }

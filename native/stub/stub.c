@@ -8,12 +8,14 @@
 
 #include "log.h"
 
-#define CORE_FILE "slurmhooks/libslurmhooks_core.so"
+#define CORE_FILE "libslurmhooks_core.so"
+
+const char *stub_folder = "slurmhooks/";
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const struct slurmhooks_core *core; /* written with the lock held, read without */
 
-/* Find the core library, in a folder beside this plugin. RET 0, or -1. */
+/* Find the core library. RET 0, or -1. */
 static int core_path(char *buffer, size_t size)
 {
     Dl_info info;
@@ -22,7 +24,7 @@ static int core_path(char *buffer, size_t size)
         return -1;
     const char *slash = strrchr(info.dli_fname, '/');
     int directory = slash ? (int)(slash - info.dli_fname) + 1 : 0;
-    int length = snprintf(buffer, size, "%.*s%s", directory, info.dli_fname, CORE_FILE);
+    int length = snprintf(buffer, size, "%.*s%s%s", directory, info.dli_fname, stub_folder, CORE_FILE);
     return length < 0 || (size_t)length >= size ? -1 : 0;
 }
 

@@ -13,6 +13,9 @@
 __attribute__((visibility("hidden"))) int stub_call(struct slurmhooks_entry *entry, struct slurmhooks_outcome *outcome,
                                                     const intptr_t *arguments, int count);
 
+/* The folder of the core library, relative to that of the plugin or program. */
+extern __attribute__((visibility("hidden"))) const char *stub_folder;
+
 /* Open the core library ahead of time, so that the first call does not wait for it. Does not start Python. */
 __attribute__((visibility("hidden"))) void stub_open(void);
 

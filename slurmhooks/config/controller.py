@@ -1,15 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The tables of slurmhooks.toml that only processes of slurmctld and the programs of power saving read."""
+"""The tables of slurmhooks.toml that only processes of slurmctld and its programs read."""
 
 from __future__ import annotations
 
-from slurmhooks.config.keys import BOOL, FLOAT, INT, SIZE, SIZE_OR_UNLIMITED, TEXT, TEXTS, Table, key, tables
+from slurmhooks.config.keys import BOOL, FLOAT, INT, SIZE, SIZE_OR_UNLIMITED, TEXT, TEXTS, Table, key, size, tables
+from slurmhooks.hooks.terms import seconds
 
 
 def plugin_name(value: str | None) -> str | None:
     """Return the name of a jobcomp plugin."""
     if value is not None and (not value.isascii() or not value.isidentifier()):
         raise ValueError("must be the name of a jobcomp plugin such as filetxt")
+    return value
+
+
+def duration(value: str | None) -> str | None:
+    """Return a text such as "10m", of at most a day."""
+    length = seconds(value)
+    if value is not None and not (isinstance(length, int) and 0 < length <= LONGEST):
+        raise ValueError('must be a duration such as "10m", of at most "1d"')
     return value
 
 
@@ -20,6 +29,36 @@ def absolute(value: str | None) -> str | None:
     return value
 
 
+def pool(value: str) -> str:
+    """Return a pool of burst buffers, see :func:`pool_of`."""
+    pool_of(value)
+    return value
+
+
+def pool_of(text: str) -> tuple[str, int, int]:
+    """Return name, quantity and granularity of a pool such as "flash:100GiB:1GiB"."""
+    name, *sizes = text.split(":")
+    numbers = [int(each) if each.isdecimal() else size(each) for each in sizes]
+    if not name.isascii() or not name.replace("-", "_").isidentifier() or not 1 <= len(numbers) <= 2 or None in numbers:
+        raise ValueError('must be a name, its size and perhaps the unit of requests, as in "flash:100GiB:1GiB"')
+    total, unit = (*numbers, 1)[:2]
+    if not 0 < unit <= total < 1 << 63:
+        raise ValueError("a pool must not be smaller than the unit of requests, which is at least 1")
+    return name, total // unit, unit
+
+
+def variable(value: str) -> str:
+    """Return an environment variable such as "SCRATCH=/flash/%j"."""
+    name, equals, text = value.partition("=")
+    if not equals or not name.isascii() or not name.isidentifier() or not value.isprintable() or "=" in text:
+        raise ValueError('must be a variable, as in "SCRATCH=/flash/%j", without a second "="')
+    if "%" in text.replace("%j", ""):
+        raise ValueError("only %j is replaced, by the id of the job")
+    return value
+
+
+LONGEST = 86400
+"""Seconds for which mails are collected at most."""
 FILE_MODES = {"owner": 0o600, "group": 0o640, "everyone": 0o644}
 """The modes of files with metrics, by their readers."""
 
@@ -27,7 +66,6 @@ FILE_MODES = {"owner": 0o600, "group": 0o640, "everyone": 0o644}
 class Workers(Table):
     """The keys that the sections of all slurmctld plugins share: each plugin has its own worker processes."""
 
-    reload: bool = key(BOOL, True, "load changed hook files without a restart of slurmctld")
     workers: int = key(INT, 1, "number of requests that are served at the same time, each by a process", 1, 64)
     timeout: float = key(
         FLOAT, 2.0, "seconds for a request, including the wait for a free worker; then the worker is killed", 0.01, 60.0
@@ -84,8 +122,8 @@ class Deliveries(Table):
     backoff_limit: float = key(FLOAT, 3600.0, "maximum number of seconds between two attempts", 0.01, 86400.0)
 
 
-class JobEnd(Deliveries, Workers):
-    """``[job_end]``: for slurmctld's jobcomp/python, job start and end; and for ``sacct -c``."""
+class JobComp(Deliveries, Workers):
+    """``[jobcomp]``: for slurmctld's jobcomp/python, job start and end; and for ``sacct -c``."""
 
     workers: int = key(INT, 1, "how many records are delivered at the same time, each by its own process", 1, 8)
     next: str | None = key(
@@ -121,8 +159,47 @@ class Power(Deliveries):
     timeout: float = key(FLOAT, 300.0, "time limit of a call in seconds; then its handlers are killed", 0.01, 86400.0)
 
 
-class Priority(OfAnyUser):
-    """``[priority]``: for slurmctld, when it computes priorities."""
+class Mail(Deliveries):
+    """``[mail]``: for MailProg."""
+
+    timeout: float = key(FLOAT, 60.0, "time limit of a mail in seconds; then its handlers are killed", 0.01, 86400.0)
+    tries: int = key(
+        INT, 130, "failed attempts after which a mail becomes a dead letter, with the pauses after 5 days", 1, 1000
+    )
+    digest: str | None = key(
+        TEXT,
+        None,
+        'how long mails to the same recipients are collected for one, such as "10m"; by default none are',
+        check=duration,
+    )
+
+
+class Reservation(Deliveries):
+    """``[reservation]``: for ResvProlog and ResvEpilog."""
+
+    timeout: float = key(FLOAT, 300.0, "time limit of a call in seconds; then its handlers are killed", 0.01, 86400.0)
+
+
+class BurstBuffer(Table):
+    """``[burst_buffer]``: for slurmctld's burst_buffer/lua."""
+
+    pools: tuple[str, ...] = key(
+        TEXTS,
+        (),
+        "the pools that jobs may ask for: name, size, and the unit to which requests are rounded up, as in"
+        ' "flash:100GiB:1GiB"; by default users ask for no size',
+        check=pool,
+    )
+    environment: tuple[str, ...] = key(
+        TEXTS,
+        (),
+        'variables that jobs with a burst buffer get, as in "SCRATCH=/flash/%j"; %j is the id of the job',
+        check=variable,
+    )
+
+
+class SiteFactor(OfAnyUser):
+    """``[site_factor]``: for slurmctld, when it computes priorities."""
 
     workers: int = key(
         INT, 2, "processes that run handlers: one for waiting jobs, so that new jobs always find a free one", 2, 64
@@ -202,8 +279,8 @@ class Metrics(Table):
     )
 
 
-class PolicyTexts(Table):
-    """``[policy]``: what users are told by rules; its other tables are the modes of handlers, by their labels."""
+class RuleTexts(Table):
+    """``[rules]``: what users are told by rules."""
 
     refusals: str = key(
         TEXT,
@@ -211,7 +288,7 @@ class PolicyTexts(Table):
         "what a user is told of a request that several rules refuse: the first refusal, or all at once",
         words=("first", "all"),
     )
-    rule_ids: bool = key(BOOL, True, "end the first line of each refusal with the label of the handler, in brackets")
+    rule_ids: bool = key(BOOL, True, "end the first line of each refusal with the label of the handler, in parentheses")
     notices: str = key(
         TEXT,
         "daily",
@@ -224,10 +301,13 @@ class Tables(Table):
     """These tables, by their names in the file."""
 
     job_submit: JobSubmit = JobSubmit()
-    job_end: JobEnd = JobEnd()
-    priority: Priority = Priority()
+    jobcomp: JobComp = JobComp()
+    site_factor: SiteFactor = SiteFactor()
     prep: Prep = Prep()
     power: Power = Power()
+    mail: Mail = Mail()
+    reservation: Reservation = Reservation()
+    burst_buffer: BurstBuffer = BurstBuffer()
     decisions: Decisions = Decisions()
     metrics: Metrics = Metrics()
 

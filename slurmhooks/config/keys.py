@@ -137,10 +137,6 @@ class Hooks(Table):
     )
 
 
-class Spank(Table):
-    """``[spank]``: for srun, sbatch, salloc, slurmd and slurmstepd."""
-
-
 class Scrun(Table):
     """``[scrun]``: for scrun."""
 
@@ -181,7 +177,6 @@ class Tables(Table):
     """The tables that launches read, by their names in the file; slurmhooks.config.controller has the others."""
 
     hooks: Hooks = Hooks()
-    spank: Spank = Spank()
     cli_filter: CliFilter = CliFilter()
     scrun: Scrun = Scrun()
     lua: Lua = Lua()

@@ -13,16 +13,34 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
-from slurmhooks.config.sections import Config, Policy, Section
-from slurmhooks.errors import ConfigError, LoadError, ReplacedError
+from slurmhooks.config import controller
+from slurmhooks.config.sections import Config, HandlerMode, RuleDefaults, RuleTexts, Section
+from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import paths, trusted
 from slurmhooks.handlers.similar import nearest
 
-__all__ = ("Config", "InvalidConfigError", "findings", "read", "sections")
+__all__ = ("Config", "InvalidConfigError", "ended", "findings", "read", "sections")
 
 MOST = 1 << 63
 """Limit of numbers: those of TOML have 64 bits."""
+RENAMED = {
+    "policies": "[[rule]]",
+    "policy": '[rules], and a table of it for a handler [rules.modes."LABEL"]',
+    "policy_defaults": "[rules.defaults]",
+    "policy_exemptions": "[[rules.exemptions]]",
+    "priority": "[site_factor]",
+    "job_end": "[jobcomp]",
+    "health": "[node]",
+}
+"""Tables of 1.0.0, by their names there."""
+ENDED = {"reload": [name for name, table in controller.TABLES.items() if issubclass(table, controller.Workers)]}
+"""Keys of 1.0.0 that have no effect any more, each with its tables: an accepted file stays accepted."""
+ENDED_TABLE = "spank"
+"""A table of 1.0.0 that has never had keys."""
+INVALID = "Value error, "
+"""How pydantic begins the text of a ValueError."""
 DEEPEST = 20
 """Limit of tables and lists in each other; keys of the model have at most five levels."""
 
@@ -45,8 +63,8 @@ class InvalidConfigError(ConfigError):
 def sections() -> dict[str, type[Section]]:
     """Return the models of the tables by name, for the reference; the ready-made rules have a page of their own."""
     tables: dict[str, Any] = {name: field.annotation for name, field in Config.model_fields.items()}
-    del tables["policies"], tables["policy_exemptions"]
-    return {**tables, 'policy."LABEL"': Policy}
+    del tables["rule"]
+    return {**tables, "rules": RuleTexts, "rules.defaults": RuleDefaults, 'rules.modes."LABEL"': HandlerMode}
 
 
 def read(path: Path) -> Config:
@@ -58,12 +76,40 @@ def read(path: Path) -> Config:
     Raises:
         ConfigError: with a finding for each error, which names the file and the key.
     """
+    table = _table(path)
+    for name, key in _ended(table):
+        del table[name][key]
+    if table.get(ENDED_TABLE) == {}:
+        del table[ENDED_TABLE]
+    try:
+        return Config.model_validate(table)
+    except ValidationError as error:
+        raise InvalidConfigError(path, findings(str(path), error, Config), _rest(table, error)) from error
+
+
+def ended(path: Path) -> list[str]:
+    """Return a note for each key of a file that can be read which has no effect any more."""
+    return [f"{path}: {name}.{key}: has no effect any more: remove it" for name, key in _ended(_table(path))]
+
+
+def _ended(table: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return these keys, each after its table."""
+    return [
+        (name, key)
+        for key, names in ENDED.items()
+        for name in names
+        if isinstance(table.get(name), dict) and key in table[name]
+    ]
+
+
+def _table(path: Path) -> dict[str, Any]:
+    """Return the text of the file as TOML means it; nothing if it does not exist. Errors are those of read()."""
     try:
         text = trusted.read(str(path)).decode("utf-8-sig")
     except FileNotFoundError as error:
         if not paths.is_absent(str(path)):
-            raise ReplacedError([f"{path}: was replaced while it was read: try again"]) from error
-        return Config()
+            raise ConfigError([f"{path}: was replaced while it was read: try again"]) from error
+        return {}
     except LoadError as error:
         raise ConfigError(error.findings) from error
     except (OSError, UnicodeDecodeError) as error:
@@ -74,19 +120,19 @@ def read(path: Path) -> Config:
         raise ConfigError([f"{path}: not TOML: {error}"]) from error
     if impossible := [f"{path}: {place}: {fault}" for place, fault in _impossible(table)]:
         raise ConfigError(impossible)
-    try:
-        return Config.model_validate(table)
-    except ValidationError as error:
-        raise InvalidConfigError(path, findings(str(path), error, Config), _rest(table, error)) from error
+    return table
 
 
 def _rest(table: dict[str, Any], error: ValidationError) -> Config | None:
     """Return the configuration without tables that have errors; None if rules cannot be judged without these."""
-    wrong = {item["loc"][0] for item in error.errors() if item["loc"]}
-    if wrong & {"policies", "policy_defaults", "policy_exemptions"}:
+    wrong = {item["loc"][: 2 if item["loc"][0] == "rules" else 1] for item in error.errors() if item["loc"]}
+    if wrong & {("rule",), ("rules",), ("rules", "defaults"), ("rules", "exemptions"), *((name,) for name in RENAMED)}:
         return None
+    rest = {name: value for name, value in table.items() if (name,) not in wrong}
+    if "rules" in rest:
+        rest["rules"] = {name: value for name, value in rest["rules"].items() if ("rules", name) not in wrong}
     try:
-        return Config.model_validate({name: value for name, value in table.items() if name not in wrong})
+        return Config.model_validate(rest)
     except ValidationError:
         return None
 
@@ -118,28 +164,35 @@ def findings(where: str, error: ValidationError, model: type[BaseModel]) -> list
         error: the errors.
         model: the model.
     """
-    return [
-        f"{where}: {'.'.join(map(str, item['loc']))}: "
-        + (
-            f"unknown key{_nearest(item['loc'], model)}"
-            if item["type"] == "extra_forbidden"
-            else _explain(item["type"], item["msg"], item["input"])
-        )
-        for item in error.errors()
-    ]
+    return [": ".join([where, *_fault(item, model)]) for item in error.errors()]
 
 
-def _nearest(place: tuple[int | str, ...], model: Any) -> str:
-    """Return the similar keys of the table in which a key is unknown."""
+def _fault(item: ErrorDetails, model: type[BaseModel]) -> Iterator[str]:
+    """Yield the key of an error, if it is about one, and what is wrong."""
+    place = item["loc"]
+    if not place:
+        yield item["msg"].removeprefix(INVALID)
+        return
+    yield ".".join(map(str, place))
+    wrong = item["type"] == "extra_forbidden"
+    yield _unknown(place, model) if wrong else _explain(item["type"], item["msg"], item["input"])
+
+
+def _unknown(place: tuple[int | str, ...], model: Any) -> str:
+    """Say that a key is unknown, with the word that has replaced it, or similar keys of its table."""
+    if model is Config and place[0] in RENAMED and len(place) == 1:
+        return f"is called {RENAMED[str(place[0])]} now"
     for part in place[:-1]:
         model = model.model_fields[part].annotation if part in getattr(model, "model_fields", ()) else None
-    return nearest(str(place[-1]), getattr(model, "model_fields", ()))
+    return f"unknown key{nearest(str(place[-1]), getattr(model, 'model_fields', ()))}"
 
 
 def _explain(kind: str, message: str, value: Any) -> str:
     """Describe an error of pydantic, in the terms of TOML."""
     if kind == "tuple_type" and isinstance(value, dict):
-        return "must be a list of tables: write its name in two brackets, as in [[policies]]"
+        return "must be a list of tables: write its name in two brackets, as in [[rule]]"
+    if kind == "model_type" and isinstance(value, list):
+        return "must be one table, with single brackets; rules are a list of tables, each [[rule]]"
     if kind == "missing":
         return "missing"
     if kind == "tuple_type":
@@ -147,14 +200,13 @@ def _explain(kind: str, message: str, value: Any) -> str:
         return f"must be a list of texts, as in [{texts}], not {value!r}"
     expected = _EXPECTED.get(kind)
     if expected is None:
-        message = message.removeprefix("Value error, ").replace("Input should be", "must be")
+        message = message.removeprefix(INVALID).replace("Input should be", "must be")
         return message if repr(value) in message else f"{message}, not {value!r}"
     return f"must be {expected}, not {value!r}"
 
 
 _EXPECTED = {
     "bool_type": "true or false",
-    "date_type": "a date without quotes, as in 2027-01-31",
     "int_type": "a number",
     "model_type": "a table",
     "string_too_short": "a text that is not empty",

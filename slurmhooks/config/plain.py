@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from slurmhooks.config.sections import Health, PolicyDefaults
+    from slurmhooks.config.sections import Node, RuleDefaults
     from slurmhooks.hooks.rollout import Rollout
 
 TABLES = {
     name: keys.rows(table)
-    for name, table in {**keys.TABLES, **controller.TABLES, "policy": controller.PolicyTexts}.items()
+    for name, table in {**keys.TABLES, **controller.TABLES, "rules": controller.RuleTexts}.items()
 }
 """The keys of the tables that a file may have; for any other one the model is needed."""
 
@@ -42,12 +42,25 @@ def values(name: str, read: object) -> dict[str, Any]:
     return {key: getattr(read, key) for key in TABLES[name]}
 
 
+class RuleTables(SimpleNamespace):
+    """``[rules]`` without the tables in it."""
+
+    exemptions = ()
+    cases = ()
+
+    @property
+    def defaults(self) -> RuleDefaults:
+        """What rules do without this table."""
+        from slurmhooks.config import sections
+
+        return sections.RuleDefaults()
+
+
 class Plain:
     """A valid file without ready-made rules, health checks and modes of handlers."""
 
-    policies = ()
-    policy_exemptions = ()
-    policy: SimpleNamespace
+    rule = ()
+    rules: RuleTables
 
     def __init__(self, tables: Mapping[str, Mapping[str, Any]]) -> None:
         """Store the values of a file, and the defaults of the other keys.
@@ -57,21 +70,14 @@ class Plain:
         """
         for name in TABLES:
             setattr(self, name, table(name, tables.get(name, {})))
-        self.policy = SimpleNamespace(**vars(self.policy), modes={})
+        self.rules = RuleTables(**vars(self.rules), modes={})
 
     @property
-    def health(self) -> Health:
+    def node(self) -> Node:
         """What nodes do without this table."""
         from slurmhooks.config import sections
 
-        return sections.Health()
-
-    @property
-    def policy_defaults(self) -> PolicyDefaults:
-        """What rules do without this table."""
-        from slurmhooks.config import sections
-
-        return sections.PolicyDefaults()
+        return sections.Node()
 
     def rollouts(self) -> dict[str, Rollout]:
         """Return the modes of handlers: none."""

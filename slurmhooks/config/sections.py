@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from slurmhooks.config import controller, keys
 from slurmhooks.hooks.rollout import KEYS, Rollout
 
-__all__ = ("Config", "Decisions", "JobEnd", "JobSubmit", "Metrics", "Policy", "Section")
+__all__ = ("Config", "Decisions", "HandlerMode", "JobComp", "JobSubmit", "Metrics", "Section")
 
 Name = Annotated[str, Field(min_length=1)]
 SIZE = WithJsonSchema({"type": ["string", "integer"], "format": "size", "examples": ["512MiB"]})
@@ -41,12 +41,13 @@ def _field(key: keys.Key) -> Any:
     of_value: Any = Literal[key.words] if key.words else TYPES[key.kind]
     limits: dict[str, Any] = {"ge": key.least, "le": key.most}
     if key.kind == keys.TEXTS:
-        of_value, limits["strict"] = tuple[of_value, ...], False
+        one: Any = of_value if key.check is None else Annotated[of_value, AfterValidator(key.check)]
+        of_value, limits["strict"] = tuple[one, ...], False
     elif key.kind == keys.TEXT and not key.words and key.check is None:
         limits["min_length"] = 1
     if key.default is None:
         of_value = of_value | None
-    if key.check is not None:
+    if key.check is not None and key.kind != keys.TEXTS:
         of_value = Annotated[of_value, AfterValidator(key.check)]
     given = {name: value for name, value in limits.items() if value is not None}
     return of_value, Field(default=key.default, description=key.description, **given)
@@ -61,16 +62,18 @@ def _model(table: type, base: type[BaseModel]) -> type[BaseModel]:
 
 
 if TYPE_CHECKING:
-    from slurmhooks.config.controller import Decisions, JobEnd, JobSubmit, Metrics, PolicyTexts
+    from slurmhooks.config.controller import Decisions, JobComp, JobSubmit, Metrics
 
     class Tables(keys.Tables, controller.Tables, Section): ...
+
+    class RuleTexts(controller.RuleTexts, Section): ...
 else:
     MODELS = {name: _model(table, Section) for name, table in {**keys.TABLES, **controller.TABLES}.items()}
     globals().update({model.__name__: model for model in MODELS.values()})
     Tables = create_model(
         "Tables", __base__=Section, __module__=__name__, **{name: (model, model()) for name, model in MODELS.items()}
     )
-    PolicyTexts = _model(controller.PolicyTexts, BaseModel)
+    RuleTexts = _model(controller.RuleTexts, Section)
 
 
 def _brake(value: Any) -> Any:
@@ -81,8 +84,8 @@ def _brake(value: Any) -> Any:
     return text
 
 
-class Health(Section):
-    """``[health]``: for slurmhooks_health, the HealthCheckProgram of compute nodes."""
+class Node(Section):
+    """``[node]``: for slurmhooks_health, the HealthCheckProgram of compute nodes."""
 
     timeout: float = Field(
         default=45.0,
@@ -104,11 +107,11 @@ class Health(Section):
 Mode = Literal["enforce", "warn", "observe", "off"]
 
 
-class Policy(Section):
-    """``[policy."LABEL"]``: the mode of a job_submit or job_modify handler, and the requests that the mode is for.
+class HandlerMode(Section):
+    """``[rules.modes."LABEL"]``: the mode of a job_submit or job_modify handler, and the requests that the mode is for.
 
-    The label is that of ``slurmhooks check``, as in ``[policy."limits:require_account"]``. The table replaces what the
-    decorator of the handler says.
+    The label is that of ``slurmhooks check``, as in ``[rules.modes."limits:require_account"]``. The table replaces
+    what the decorator of the handler says.
     """
 
     mode: Mode = Field(
@@ -142,20 +145,8 @@ class Policy(Section):
         return Rollout(**{key: getattr(self, key) for key in KEYS})
 
 
-class Policies(PolicyTexts):
-    """``[policy]``: what users are told by rules; its other tables are the modes of handlers, by their labels."""
-
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
-    __pydantic_extra__: dict[str, Policy] = Field(init=False)
-
-    @property
-    def modes(self) -> dict[str, Policy]:
-        """The tables of handlers, by their labels."""
-        return dict(self.__pydantic_extra__)
-
-
-class PolicyDefaults(Section):
-    """``[policy_defaults]``: defaults for all ready-made rules, which ``[[policies]]`` lists."""
+class RuleDefaults(Section):
+    """``[rules.defaults]``: defaults for all ready-made rules, which ``[[rule]]`` lists."""
 
     help_url: str | None = Field(default=None, description="address of a page, shown below the messages of rules")
     updates: Literal["check", "refuse", "ignore"] = Field(
@@ -180,25 +171,37 @@ class PolicyDefaults(Section):
     )
 
 
+class Rules(RuleTexts):
+    """``[rules]``: what users are told by rules; and the tables defaults, exemptions, cases and modes.
+
+    Attributes:
+        exemptions, cases: as written in the file, see Config.rule.
+    """
+
+    defaults: RuleDefaults = Field(default=RuleDefaults(), description="defaults for all ready-made rules")
+    exemptions: tuple[dict[str, Any], ...] = Field(
+        default=(), strict=False, description="exemptions from ready-made rules until a day"
+    )
+    cases: tuple[dict[str, Any], ...] = Field(
+        default=(), strict=False, description="requests with their expected outcomes, which `check --cases` tries"
+    )
+    modes: dict[str, HandlerMode] = Field(default={}, description="modes of rules and handlers, by their labels")
+
+
 class Config(Tables):
     """The whole file.
 
     Attributes:
-        policies: the ready-made rules as written in the file; slurmhooks.policies.rules validates them in the processes
+        rule: the ready-made rules as written in the file; slurmhooks.rules.catalogue validates them in the processes
             that apply them, so that launches need not import the rules.
-        policy_exemptions: exemptions from them, likewise.
     """
 
-    health: Health = Health()
-    policy: Policies = Policies()
-    policy_defaults: PolicyDefaults = PolicyDefaults()
-    policies: tuple[dict[str, Any], ...] = Field(
+    node: Node = Node()
+    rules: Rules = Rules()
+    rule: tuple[dict[str, Any], ...] = Field(
         default=(), strict=False, description="ready-made rules, each with its name in the key rule"
-    )
-    policy_exemptions: tuple[dict[str, Any], ...] = Field(
-        default=(), strict=False, description="exemptions from ready-made rules until a day"
     )
 
     def rollouts(self) -> dict[str, Rollout]:
         """Return modes and shares by the labels of handlers."""
-        return {label: policy.rollout() for label, policy in self.policy.modes.items()}
+        return {label: mode.rollout() for label, mode in self.rules.modes.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Finds the home: the folder of slurmhooks.toml, the sets and the manifest, and the set in force there.
+"""Finds the home: the folder of slurmhooks.toml and of the sets, and the set in force there.
 
 It is the folder of slurm.conf, or the one that a file slurmhooks.home there names, for machines on which the folder of
 slurm.conf cannot be written. native/manifest/home.c reads that file, too, before Python starts, so it has only a path.
@@ -10,22 +10,32 @@ Launches import this module.
 from __future__ import annotations
 
 import posix
+import sys
 
 from slurmhooks.errors import LoadError
 from slurmhooks.files import slurm_conf, trusted
 
 FILE_NAME = "slurmhooks.home"
+SOURCE = "slurmhooks.toml"
 SET = "slurmhooks.set"
 """The link to the set in force. Nothing else decides which one that is."""
 SETS = "slurmhooks.d/sets"
 """The folder of the sets."""
+FORMER_MANIFEST = "slurmhooks.manifest"
+"""Release 1.0.0, which read files without a deployment, has written it on machines with a line of plugstack.conf."""
 HISTORY = "slurmhooks.d/events"
 """It exists once something has been deployed. Release 1.0.0 had a history of another form, and link, beside it."""
+NONE = "none"
+"""In place of the id of a set that does not exist."""
+EXPECTS_SET = "expects-set"
+"""A file beside the core library, by which 'slurmhooks install' says that this machine has a set in force."""
 OUTSIDE = "absolute"
 """The folder of a set for files that its sources name by absolute names."""
 ENOENT, ENOTDIR = 2, 20
 chosen: str | None = None
 """The id of the set that this process is to take in place of the one in force, to find out whether it loads."""
+is_slurmd = False
+"""This process is slurmd, which starts without a set, too: its node may get one before its first job."""
 SPACE, DELETE = 0x20, 0x7F
 
 
@@ -37,43 +47,65 @@ def folder() -> str:
 def of(directory: str) -> str:
     """Return the home for a folder of slurm.conf.
 
-    If slurmhooks.home cannot be used, that is the path of this file, in which nothing exists: whoever looks for
-    slurmhooks.toml there fails, and :func:`fault` has the reason.
+    If slurmhooks.home cannot be used, that is the path of this file, in which nothing exists.
     """
     return _read(directory)[0]
 
 
-def pointer(directory: str) -> str | None:
-    """Return the path of the link to the set in force for a folder of slurm.conf; None if nothing was deployed here.
-
-    The link may be missing or lead nowhere although something was deployed; then nothing else may be loaded either.
-    """
-    folder = of(directory)
-    if chosen is not None:
-        return f"{folder}/{SETS}/{chosen}"
-    return f"{folder}/{SET}" if _exists(f"{folder}/{SET}") or _exists(f"{folder}/{HISTORY}") else None
-
-
 def set_in_force() -> str | None:
-    """Return the folder of the set in force, without links; None if nothing has been deployed on this machine.
+    """Return the folder of the set in force, without links; None: this machine has never had one.
 
     Raises:
-        LoadError: sets were deployed, and none is in force.
+        LoadError: no set is in force although one should be.
     """
-    link = pointer(slurm_conf.directory())
-    if link is None:
-        return None
     from slurmhooks.files import paths
 
+    directory = slurm_conf.directory()
+    home, fault = _read(directory)
+    if fault is not None:
+        raise LoadError([fault])
+    link = f"{home}/{SETS}/{chosen}" if chosen is not None else f"{home}/{SET}"
     folder = paths.real(link)
-    if not isinstance(paths.state(folder), tuple):
-        raise LoadError([no_set(link)])
-    return folder
+    if isinstance(paths.state(folder), tuple):
+        return folder
+    if any(map(_exists, (link, f"{home}/{HISTORY}"))):
+        why = f"{link}: leads to no set, but sets were deployed here: 'slurmhooks rollback ID' puts one in force"
+    elif is_slurmd:
+        return None
+    elif _exists(f"{home}/{FORMER_MANIFEST}"):
+        why = f"{home}/{FORMER_MANIFEST}: an earlier release ran files that were never deployed: 'slurmhooks deploy'"
+    elif home != directory:
+        why = f"{link}: does not exist, but {directory}/{FILE_NAME} names its folder: mount what has it, or deploy"
+    elif _expects_set():
+        why = f"{link}: does not exist, nor does slurmhooks.d, and this machine expects a set: 'slurmhooks deploy'"
+    else:
+        return None
+    raise LoadError([why])
 
 
-def no_set(link: str) -> str:
-    """Return the finding for a link that should lead to the set in force."""
-    return f"{link}: leads to no set, but sets were deployed here: 'slurmhooks rollback ID' puts one in force"
+def source_in(directory: str) -> str:
+    """Return the path of the slurmhooks.toml that people edit, for a folder of slurm.conf: there, or in the home.
+
+    In the home it was read by release 1.0.0.
+    """
+    inside = f"{of(directory)}/{SOURCE}"
+    return inside if _exists(inside) else f"{directory.rstrip('/')}/{SOURCE}"
+
+
+def never_deployed() -> str | None:
+    """Return the finding if there are sources, for a machine without a set; None: there are none.
+
+    Somebody may be writing them, so launches go on without hooks. slurmctld, which would lose its policy if an earlier
+    release has run them, refuses requests until they are deployed.
+    """
+    path = source_in(slurm_conf.directory())
+    return f"{path}: was never deployed, so no hooks are in force: 'slurmhooks deploy'" if _exists(path) else None
+
+
+def _expects_set() -> bool:
+    """Tell whether the plugin that this process serves was installed on a machine that always has a set in force."""
+    folder = sys._xoptions.get("slurmhooks_plugins")
+    return isinstance(folder, str) and _exists(f"{folder}/{EXPECTS_SET}")
 
 
 def _exists(path: str) -> bool:
@@ -85,9 +117,20 @@ def _exists(path: str) -> bool:
     return True
 
 
+def is_deployed(path: str) -> bool:
+    """Tell whether a file or folder, with its links resolved, belongs to what this or an earlier release deployed."""
+    return is_in_set(path) or "/slurmhooks.d/bundles/" in path
+
+
 def is_in_set(path: str) -> bool:
     """Tell whether a file or folder, with its links resolved, belongs to a set."""
     return f"/{SETS}/" in f"{path}/"
+
+
+def set_of(path: str) -> str:
+    """Return the folder of the set that a file belongs to, whose name is the id of the set; empty if there is none."""
+    start, sets, rest = path.partition(f"/{SETS}/")
+    return f"{start}{sets}{rest.partition('/')[0]}" if sets else ""
 
 
 def placed(name: str, base: str) -> str:
@@ -99,30 +142,8 @@ def placed(name: str, base: str) -> str:
     """
     if not name.startswith("/"):
         return f"{base}/{name}"
-    start, sets, rest = base.partition(f"/{SETS}/")
-    return f"{start}{sets}{rest.partition('/')[0]}/{OUTSIDE}{name}" if sets else name
-
-
-def fault(path: str) -> str | None:
-    """Return why slurmhooks.toml cannot be used because of slurmhooks.home; None if it is not the reason.
-
-    Args:
-        path: of slurmhooks.toml, which does not exist.
-    """
-    directory = slurm_conf.directory()
-    home, reason = _read(directory)
-    if home == directory or path.rpartition("/")[0] != home:
-        return None
-    if reason is not None:
-        return reason
-    from slurmhooks.files import paths
-
-    if not paths.is_absent(path):
-        return None
-    return (
-        f"{path}: does not exist, but {directory}/{FILE_NAME} names its folder: deploy a set, or put a"
-        " configuration there; or mount what has it"
-    )
+    folder = set_of(base)
+    return f"{folder}/{OUTSIDE}{name}" if folder else name
 
 
 def _read(directory: str) -> tuple[str, str | None]:

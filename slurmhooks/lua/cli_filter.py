@@ -6,8 +6,6 @@ One Lua state serves all calls of a command. An error in a function is logged, a
 
 from __future__ import annotations
 
-import sys
-
 from slurmhooks.errors import LoadError, Reject
 from slurmhooks.handlers import loader
 from slurmhooks.handlers.registry import Handler
@@ -16,7 +14,7 @@ from slurmhooks.log import ERROR, INFO, log
 from slurmhooks.lua import slurm_table
 from slurmhooks.lua.conversions import as_number, as_string, number, whole
 from slurmhooks.lua.library import WORDS, Lua, NoLuaError
-from slurmhooks.lua.runtime import LuaRaise, ScriptError, State, read_script, to_bytes, to_text
+from slurmhooks.lua.runtime import LuaRaise, LuaState, ScriptError, read_script, to_bytes, to_text
 from slurmhooks.site import sources as site
 from slurmhooks.values import NO_VAL
 
@@ -46,39 +44,35 @@ def source(path: str, lua: str | None) -> loader.Source:
         path: of the script.
         lua: the value of ``[lua] version``.
     """
-    return loader.Source(path=path, read=lambda name: Script(name, lua, (0, 0), None).handlers())
+    return loader.Source(path=path, read=lambda name: Script(name, lua, (0, 0)).handlers())
 
 
-def load(path: str, words: Sequence[str], release: tuple[int, int], plugins: str) -> list[Handler]:
+def load(path: str, words: Sequence[str], release: tuple[int, int]) -> list[Handler]:
     """Return the handlers of a script, in a command.
 
     Args:
         path: of the script.
         words: the manifest's words for the Lua library; empty if it has none.
         release: of Slurm.
-        plugins: the folder with the tables of the build, for error codes.
 
     Raises:
         LoadError: it cannot be loaded.
     """
     lua = Lua(*words) if len(words) == WORDS else site.lua_version()
-    return Script(path, lua, release, plugins).handlers()
+    return Script(path, lua, release).handlers()
 
 
 class Constants:
     """The constants of the table ``slurm``, created when a script first uses one, because few scripts do."""
 
-    def __init__(self, release: tuple[int, int], plugins: str | None) -> None:
+    def __init__(self, release: tuple[int, int]) -> None:
         """Store what the constants depend on."""
         self._release = release
-        self._plugins = plugins
         self._found: dict[bytes, object] | None = None
 
     def __getitem__(self, name: object) -> object:
         """Return a constant as a Lua value; None if it does not exist."""
         if self._found is None:
-            if self._plugins is not None:
-                sys._xoptions.setdefault("slurmhooks_plugins", self._plugins)
             from slurmhooks.fields.rows import NEWEST
             from slurmhooks.lua.job_constants import table_constants
 
@@ -144,8 +138,7 @@ class Script:
         path: str,
         lua: Lua | str | None,
         release: tuple[int, int],
-        plugins: str | None,
-        prepare: Callable[[State], None] | None = None,
+        prepare: Callable[[LuaState], None] | None = None,
     ) -> None:
         """Load it.
 
@@ -153,7 +146,6 @@ class Script:
             path: the file.
             lua: the Lua that it runs on; see runtime.State.
             release: of Slurm; (0, 0) without Slurm.
-            plugins: see :func:`load`; None without Slurm.
             prepare: called with the Lua state before the script runs.
 
         Raises:
@@ -164,7 +156,7 @@ class Script:
         self._options: Options | None = None
         self._stored: dict[int, bytes] = {}
         try:
-            self.state = state = State(lua)
+            self.state = state = LuaState(lua)
             table = slurm_table.install(state, {}, None, release)
             for name, function in (
                 ("json_cli_options", self._json_options),
@@ -176,7 +168,7 @@ class Script:
             if release >= (26, 5):
                 slurm_table.install_conversions(state, table)
             set_index = "local t, index = ...; setmetatable(t, {__index = index})"
-            state.call(state.compile(set_index, "=slurmhooks"), table, state.items(Constants(release, plugins)))
+            state.call(state.compile(set_index, "=slurmhooks"), table, state.items(Constants(release)))
             if prepare is not None:
                 prepare(state)
             state.call(state.load_script(path, read_script(path)))

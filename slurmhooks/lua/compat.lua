@@ -62,6 +62,7 @@ if version == "5.2" then
    end
 
    function package.seeall(module)
+      if type(module) ~= "table" then error("bad argument #1 to 'seeall' (table expected)", 2) end
       local meta = getmetatable(module) or {}
       meta.__index = _G
       setmetatable(module, meta)
@@ -134,11 +135,12 @@ end
 
 -- Other builds take not (b < a) for a <= b if there is no __le. The metatable gets one when a table gets it.
 local function with_le(set)
-   return function(value, meta, ...)
+   return function(...)
+      local _, meta = ...
       if type(meta) == "table" and rawget(meta, "__lt") ~= nil and rawget(meta, "__le") == nil then
          rawset(meta, "__le", function(a, b) return not rawget(meta, "__lt")(b, a) end)
       end
-      return set(value, meta, ...)
+      return set(...)
    end
 end
 

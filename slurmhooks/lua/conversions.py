@@ -5,10 +5,10 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from slurmhooks.lua.runtime import State
+    from slurmhooks.lua.runtime import LuaState
 
 
-def as_string(state: State, value: object) -> bytes | None:
+def as_string(state: LuaState, value: object) -> bytes | None:
     """Return a value as ``lua_tostring`` does, up to a NUL byte; None if it cannot be converted."""
     if isinstance(value, bytes):
         return value.partition(b"\0")[0]
@@ -18,13 +18,13 @@ def as_string(state: State, value: object) -> bytes | None:
     return shown
 
 
-def number(state: State, value: object) -> float:
+def number(state: LuaState, value: object) -> float:
     """Return a value as ``lua_tonumber`` does: 0 if it is not a number."""
     converted = as_number(state, value)
     return 0.0 if converted is None else converted
 
 
-def as_number(state: State, value: object) -> float | None:
+def as_number(state: LuaState, value: object) -> float | None:
     """Return the number for a value, which may be a string; None if it cannot be converted.
 
     Lua converts strings itself, because versions differ: only 5.1 takes "nan" and "inf" for numbers.
@@ -36,12 +36,12 @@ def as_number(state: State, value: object) -> float | None:
     return float(value) if isinstance(value, (int, float)) else None
 
 
-def flag(state: State, value: object) -> int:
+def flag(state: LuaState, value: object) -> int:
     """Return the int for ``has_arg`` or ``overwrite``: in the manual they are booleans, in its examples numbers."""
     return 1 if value is True else whole(number(state, value))
 
 
-def returned(state: State, result: object) -> int:
+def returned(state: LuaState, result: object) -> int:
     """Return the result of a script's function as an int; 0 if it is not a number."""
     first = result[0] if isinstance(result, tuple) else result
     return whole(number(state, first))

@@ -31,7 +31,7 @@ from slurmhooks.values import ENCODING, ERRORS, INFINITE, NO_VAL, UNLIMITED
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from slurmhooks.lua.runtime import State
+    from slurmhooks.lua.runtime import LuaState
     from slurmhooks.slurmctld.model import Members
 
 
@@ -154,7 +154,7 @@ class Reader:
 
     __slots__ = ("_getters", "_state", "_view")
 
-    def __init__(self, getters: dict[bytes, Callable[[Any], Any]], view: Any, state: State) -> None:
+    def __init__(self, getters: dict[bytes, Callable[[Any], Any]], view: Any, state: LuaState) -> None:
         """Store the functions that read views of this kind, the view, and the state that it is for."""
         self._getters = getters
         self._view = view

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from slurmhooks.fields.rows import Release
     from slurmhooks.job_submit.model import RequestMembers
-    from slurmhooks.lua.runtime import State
+    from slurmhooks.lua.runtime import LuaState
 
 PLUGIN = "job_submit/lua"
 OF_ASSOCIATIONS = ("default_qos", "assoc_comment", "assoc_qos")
@@ -32,7 +32,7 @@ class Lookup:
     __slots__ = ("_note", "_read")
 
     def __init__(self, read: Callable[[Any], Any], note: Callable[[Exception], None]) -> None:
-        """Store a function that returns the Lua value for a key, and one that gets its errors, see State.note()."""
+        """Store a function that returns the Lua value for a key, and one that gets its errors, see LuaState.note()."""
         self._read = read
         self._note = note
 
@@ -45,14 +45,14 @@ class Lookup:
             raise
 
 
-class Request:
+class LuaRequest:
     """The running request.
 
     Attributes:
         environment: the Lua table of its variables.
     """
 
-    def __init__(self, state: State, release: Release) -> None:
+    def __init__(self, state: LuaState, release: Release) -> None:
         """Prepare for a Lua state, with the behaviour of a release of Slurm."""
         self.environment: Any = None
         self._state = state

@@ -22,9 +22,9 @@ from slurmhooks.lua import job_fields, needs, slurm_table
 from slurmhooks.lua.conversions import returned, whole
 from slurmhooks.lua.job_constants import table_constants
 from slurmhooks.lua.job_fields import Reader
-from slurmhooks.lua.job_request import PLUGIN, Lookup, Request
+from slurmhooks.lua.job_request import PLUGIN, Lookup, LuaRequest
 from slurmhooks.lua.library import NoLuaError
-from slurmhooks.lua.runtime import LuaRaise, ScriptError, State, read_script, to_bytes, to_text
+from slurmhooks.lua.runtime import LuaRaise, LuaState, ScriptError, read_script, to_bytes, to_text
 from slurmhooks.slurmctld import NEEDS_SOURCES as NEEDS
 from slurmhooks.values import text_to_c
 from slurmhooks.wire.tables import installed
@@ -78,7 +78,7 @@ def load(
     release: Release | None = None,
     *,
     has_former: bool = False,
-    prepare: Callable[[State], None] | None = None,
+    prepare: Callable[[LuaState], None] | None = None,
 ) -> list[Handler]:
     """Return the two handlers of a script.
 
@@ -157,7 +157,7 @@ class Script:
     """
 
     def __init__(
-        self, path: str, options: Options, release: Release, prepare: Callable[[State], None] | None = None
+        self, path: str, options: Options, release: Release, prepare: Callable[[LuaState], None] | None = None
     ) -> None:
         """Load a script; see :func:`load`.
 
@@ -170,7 +170,7 @@ class Script:
         self._options = options
         self._messages: list[str] = []
         self._tables: tuple[Any, ...] = ()
-        self.state = state = State(options.version)
+        self.state = state = LuaState(options.version)
         try:
             content = read_script(path)
             chunk = state.load_script(path, content)
@@ -181,7 +181,7 @@ class Script:
             table[b"get_qos_priority"] = state.function(self._qos_priority)
         if release >= (26, 5):
             slurm_table.install_conversions(state, table)
-        self._request = request = Request(state, release)
+        self._request = request = LuaRequest(state, release)
         with open(GLUE, encoding="utf-8") as file:
             glue = state.compile(file.read(), "=slurmhooks")
         self._submit, self._modify, request.environment = state.call(

@@ -21,11 +21,28 @@ def sources(content: bytes) -> dict[str, int]:
 
     A call that uses it is refused in such a build.
     """
-    uses = source.Script(content.decode("utf-8", "surrogateescape")).uses
+    words = source.tokens(content.decode("utf-8", "surrogateescape"))
     wanted: dict[str, int] = {}
-    for use in uses:
-        if use.of in ("part_list", "job_rec"):
-            wanted.setdefault(use.of, use.line)
-        elif (use.of == "slurm" and use.name in OF_SLURM) or (use.of == "job_desc" and use.name in OF_ASSOCIATIONS):
-            wanted.setdefault(f"{use.of}.{use.name}", use.line)
+    roles: dict[str, str] = {}
+    entry, in_parameters = "", False
+    for at, word in enumerate(words):
+        before = words[at - 1].text if at else ""
+        member = before in (".", "[")
+        if word.kind == "name" and word.text in source.ENTRIES:
+            entry = word.text
+        elif word == ("word", "function", word.line):
+            in_parameters = True
+            parameters: list[str] = []
+            entry = entry if before == "=" else ""
+        elif in_parameters:
+            parameters += [word.text] if word.kind == "name" else []
+            if word.text == ")":
+                in_parameters = False
+                roles |= zip(parameters, source.ENTRIES.get(entry, ()), strict=False)
+        elif member and word.text in OF_ASSOCIATIONS:
+            wanted.setdefault(f"job_desc.{word.text}", word.line)
+        elif member and word.text in OF_SLURM and words[at - 2].text == "slurm":
+            wanted.setdefault(f"slurm.{word.text}", word.line)
+        elif word.kind == "name" and not member and roles.get(word.text) in ("part_list", "job_rec"):
+            wanted.setdefault(roles[word.text], word.line)
     return wanted

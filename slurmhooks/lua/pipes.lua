@@ -22,7 +22,11 @@ return function(io, methods, error, select, setmetatable, tostring, type)
          if implied and select("#", ...) == 0 then file = default_output() end
          if kind_of(file) == "closed file" then error("attempt to use a closed file", 2) end
          local number = file ~= nil and finish(file)
-         if not number then return close(...) end
+         if not number then
+            if kind_of(file) then return close(...) end
+            local kind = select("#", ...) == 0 and "no value" or type(file)
+            error("bad argument #1 to 'close' (FILE* expected, got " .. kind .. ")", 2)
+         end
          close(file)
          local how, code = wait(number)
          if first then return true end

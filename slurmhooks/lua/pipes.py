@@ -108,7 +108,7 @@ def execute(command: bytes) -> tuple[Any, ...]:
 def temporary() -> bytes:
     """Create a file with an unpredictable name, as Lua's os.tmpname does with mkstemp(3); return its path."""
     while True:
-        path = f"/tmp/lua_{os.urandom(6).hex()}"
+        path = f"/tmp/lua_{os.urandom(3).hex()}"
         try:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         except FileExistsError:

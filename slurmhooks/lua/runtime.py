@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A Lua state for a script. Only this module and slurmhooks.adopt.reference, which is compared with it, use lupa.
+"""A Lua state for a script. Only this module and what adopt compares it with use lupa.
 
 A script can reach nothing of Python except the functions that it is given: there is no ``python`` table, and objects
 have no attributes. Text is bytes in Lua and ``str`` with surrogateescape in Python. Numbers are floats, as Slurm's own
@@ -73,7 +73,7 @@ def to_bytes(text: str) -> bytes:
     return text.encode(ENCODING, ERRORS)
 
 
-class State:
+class LuaState:
     """One ``lua_State``.
 
     A Python function may be passed to Lua directly if it does not raise, and takes and returns Lua's own values; wrap

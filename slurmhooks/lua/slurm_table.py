@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from slurmhooks.lua.runtime import State
+    from slurmhooks.lua.runtime import LuaState
 
 LEVELS = (INFO, VERBOSE, DEBUG, DEBUG2, DEBUG3, DEBUG4)
 """The levels for the numbers of ``slurm.log``; a higher number is the last level."""
@@ -28,7 +28,7 @@ LOG_USER_SINCE = (25, 11)
 
 
 def install(
-    state: State, constants: Mapping[str, object], user: Callable[[str], None] | None, release: tuple[int, int]
+    state: LuaState, constants: Mapping[str, object], user: Callable[[str], None] | None, release: tuple[int, int]
 ) -> Any:
     """Create the table, set the global variable ``slurm`` to it, and return it.
 
@@ -70,7 +70,7 @@ def install(
     return table
 
 
-def c_text(state: State, value: object) -> str:
+def c_text(state: LuaState, value: object) -> str:
     """Return a value as C prints it with ``lua_tostring`` and ``%s``."""
     raw = as_string(state, value)
     return "(null)" if raw is None else to_text(raw)
@@ -100,14 +100,14 @@ def _int(number: int) -> int:
     return (number + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
-def install_conversions(state: State, table: Any) -> None:
+def install_conversions(state: LuaState, table: Any) -> None:
     """Add the functions that are new in 26.05: ``to_json``, ``from_json``, ``to_yaml``, ``from_yaml``."""
     for kind, mime in (("json", "application/json"), ("yaml", "application/x-yaml")):
         table[f"to_{kind}".encode()] = state.function(_dumper(state, mime))
         table[f"from_{kind}".encode()] = state.function(_parser(state, mime))
 
 
-def _dumper(state: State, mime: str) -> Callable[..., object]:
+def _dumper(state: LuaState, mime: str) -> Callable[..., object]:
     def dump(*args: object) -> str:
         import json
 
@@ -120,7 +120,7 @@ def _dumper(state: State, mime: str) -> Callable[..., object]:
     return dump
 
 
-def _parser(state: State, mime: str) -> Callable[..., object]:
+def _parser(state: LuaState, mime: str) -> Callable[..., object]:
     def parse(*args: object) -> object:
         import json
 
@@ -181,7 +181,7 @@ class _Exact:
         return value
 
 
-def plain(state: State, value: Any, depth: int = 0) -> Any:
+def plain(state: LuaState, value: Any, depth: int = 0) -> Any:
     """Convert a Lua value to nested lists and dicts of texts and numbers.
 
     Raises:

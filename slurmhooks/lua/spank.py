@@ -16,7 +16,7 @@ from slurmhooks.log import ERROR, INFO, VERBOSE, log
 from slurmhooks.lua import spank_handle
 from slurmhooks.lua.conversions import returned
 from slurmhooks.lua.library import NoLuaError
-from slurmhooks.lua.runtime import LuaRaise, ScriptError, State, read_script
+from slurmhooks.lua.runtime import LuaRaise, LuaState, ScriptError, read_script
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Script:
     """
 
     def __init__(
-        self, path: str, lua: Lua | str | None, fatal: bool, prepare: Callable[[State], None] | None = None
+        self, path: str, lua: Lua | str | None, fatal: bool, prepare: Callable[[LuaState], None] | None = None
     ) -> None:
         """Run the top level of a script.
 
@@ -62,7 +62,7 @@ class Script:
         """
         self.path = path
         self.fatal = fatal
-        self._state = State(lua)
+        self._state = LuaState(lua)
         spank_handle.install(self._state)
         self._handle = spank_handle.Handle(self._state, path)
         if prepare is not None:
@@ -215,7 +215,12 @@ def _combined(registry: Registry, scripts: list[Script], options: Sequence[Optio
     if log_count:
         log.plain(VERBOSE, f"spank/lua: Loaded {len(scripts)} plugins in this context")
     handlers = [handler for script in scripts for handler in handlers_of(script)]
-    return Registry([*registry.all_handlers(), *handlers], [*registry.options, *options])
+    return Registry(
+        [*registry.all_handlers(), *handlers],
+        [*registry.options, *options],
+        registry.contents,
+        with_options=registry.with_options,
+    )
 
 
 def handlers_of(script: Script) -> list[LuaHandler]:

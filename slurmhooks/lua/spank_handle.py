@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from slurmhooks.lua.runtime import State
+    from slurmhooks.lua.runtime import LuaState
     from slurmhooks.lua.spank_options import LuaOption
     from slurmhooks.spank.model import Spank
 
@@ -142,7 +142,7 @@ class Handle:
         register: registers an option in the running callback; returns Slurm's code.
     """
 
-    def __init__(self, state: State, path: str) -> None:
+    def __init__(self, state: LuaState, path: str) -> None:
         """Create the methods for a script.
 
         Args:
@@ -287,7 +287,7 @@ class Handle:
         return True if argument is None else argument
 
 
-def install(state: State) -> None:
+def install(state: LuaState) -> None:
     """Define the global table SPANK, and an os.exit that ends this process at once.
 
     exit() of C would run Slurm's exit handlers, including callbacks of this plugin, in the middle of a callback.

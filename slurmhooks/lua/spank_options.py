@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from slurmhooks.lua.runtime import State
+    from slurmhooks.lua.runtime import LuaState
 
 FAILED = -1
 
@@ -32,7 +32,7 @@ class LuaOption(Option):
 
     scripted = True
 
-    def __init__(self, state: State, path: str, table: Any) -> None:
+    def __init__(self, state: LuaState, path: str, table: Any) -> None:
         """Read a table.
 
         Args:
@@ -94,7 +94,7 @@ class LuaOption(Option):
         return returned(self._state, result)
 
 
-def options_of(state: State, path: str) -> list[LuaOption]:
+def options_of(state: LuaState, path: str) -> list[LuaOption]:
     """Return the options of the global table ``spank_options`` of a script, in order.
 
     Raises:
@@ -110,7 +110,7 @@ def options_of(state: State, path: str) -> list[LuaOption]:
     return [read(state, path, item) for _, item in items]
 
 
-def read(state: State, path: str, table: Any) -> LuaOption:
+def read(state: LuaState, path: str, table: Any) -> LuaOption:
     """Return the option that a table defines.
 
     Raises:
@@ -121,7 +121,7 @@ def read(state: State, path: str, table: Any) -> LuaOption:
     return LuaOption(state, path, table)
 
 
-def _text(state: State, table: Any, field: str) -> str:
+def _text(state: LuaState, table: Any, field: str) -> str:
     raw = as_string(state, table[field.encode()])
     if raw is None:
         raise LuaRaise(f'Required field "{field}" missing from spank option table')

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from slurmhooks.files import home, paths
-from slurmhooks.handlers import definitions, loader
+from slurmhooks.handlers import loader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,14 +44,6 @@ def modules_of(path: Path, config: Config) -> list[str]:
         if folders and (getattr(module, "__file__", None) or "").startswith(folders)
     ]
     return list(dict.fromkeys([*modules_below(config.hooks.modules), *inside]))
-
-
-def forget(path: Path, config: Config) -> None:
-    """Undo what loading the handlers of a configuration has changed in this process, before they are loaded again."""
-    for name in {*modules_below((definitions.PACKAGE,)), *modules_of(path, config)}:
-        del sys.modules[name]
-    packages = {home.placed(name, str(path.parent)) for name in config.hooks.packages}
-    sys.path[:] = [folder for folder in sys.path if folder not in packages]
 
 
 def folders(path: Path, config: Config) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.handlers import loader
+from slurmhooks.log import log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slurmhooks.config.model import Config
-    from slurmhooks.files.watch import Watch
     from slurmhooks.handlers.loader import Source
     from slurmhooks.handlers.registry import Handler, Registry
 
@@ -89,106 +89,110 @@ class Configured(Named):
         return assign(self.config.rollouts(), registry.all_handlers(), self.require)
 
 
-def of_config(link: Path, scripts: Scripts | None = None, watch: Watch | None = None) -> Configured:
-    """Return what a configuration names, for processes that may import its model.
+def of_config(link: Path, scripts: Scripts | None = None) -> Configured:
+    """Return what a configuration names.
 
     Args:
         link: path of the file, which may be a link.
         scripts: adds what the configuration names in other languages.
-        watch: records each file before it is read, so that a change during the load is seen as one afterwards.
 
     Raises:
         ConfigError: it is invalid, or another user could have written it.
         LoadError: as slurmhooks.site.sources.sources_of().
     """
-    from slurmhooks.files import paths
-    from slurmhooks.site import dependencies
     from slurmhooks.site import sources as site
-    from slurmhooks.site.replaced import again
 
-    def read() -> Configured:
-        if watch is not None:
-            watch.file(site.located(str(link)))
-        path, config = site.located_config(link)
-        if watch is not None:
-            for pattern in dependencies.patterns_of(path, config):
-                (watch.glob if paths.has_magic(pattern) else watch.file)(pattern)
-        sources = site.sources_of(path, config, link)
-        return Configured(path, config, sources, scripts(config, path) if scripts is not None else ())
-
-    named = again(read)
-    if watch is not None:
-        for source in named.all_sources:
-            if source.path is not None:
-                watch.file(source.name)
-        watch.folders = [source.packages for source in named.sources if source.packages is not None]
-    return named
+    path, config = site.located_config(link)
+    return Configured(path, config, site.sources_of(path, config), scripts(config, path) if scripts is not None else ())
 
 
-def problems(link: Path) -> list[str]:
-    """Return why this process cannot read a configuration or its hook files, without loading them."""
-    try:
-        named = of_config(link)
-    except (ConfigError, LoadError) as error:
-        return error.findings
-    findings: list[str] = []
-    for name in loader.files_of(named.sources):
-        try:
-            loader.read(name)
-        except LoadError as error:
-            findings += error.findings
-    return findings
-
-
-def of_line(args: Sequence[str], *, known: bytes | None = None, with_model: bool = False) -> Named:
-    """Return what a line of plugstack.conf names: the manifest says it, or the configuration and the line do.
+def of_line(args: Sequence[str], *, known: bytes | None = None, source: bool = False) -> Named:
+    """Return what a line of plugstack.conf names: the manifest says it, or the set and the line do.
 
     Args:
-        args: the arguments of the line.
+        args: ``[config=FILE] [failonerror] [init_failure_mode=MODE] [GLOB ARGS...]``; without a GLOB, the configuration
+            names the sources, and what is returned is :class:`Configured`.
         known: the manifest, as C has read it; None: it does not have the line.
-        with_model: read the configuration by its model, and return a :class:`Configured` if the line names no files.
-            Launches do without the model where that is possible.
+        source: of what people edit, in place of the set in force.
 
     Raises:
         LoadError: a file does not exist, or the configuration is invalid.
     """
+    from slurmhooks.files import plugstack
+
     rows = None
     if known is not None:
         from slurmhooks.site import manifest
 
         rows = manifest.records(known, args)
-    if rows is not None:
-        from slurmhooks.files import plugstack
-
-        named = _in_manifest(rows)
-        named.rest = plugstack.split(args)[2]
-    else:
-        from slurmhooks.site import sources as site
-        from slurmhooks.site.replaced import again
-
-        configured: list[Named] = []
-
-        def by_model(path: str | None) -> tuple[list[Source], Sequence[str]]:
-            from pathlib import Path
-
-            named = of_config(Path(path) if path is not None else site.config_path())
-            configured.append(named)
-            return named.sources, named.require
-
-        sources, rest, require = again(lambda: site.of_plugstack(args, by_model if with_model else site.sources))
-        named = configured[-1] if configured else Named(sources, require)
-        named.rest = rest
+    config, pattern, rest = plugstack.split(args)
+    named = _in_manifest(rows) if rows is not None else _by_line(args, config, pattern, source)
+    named.rest = rest
     named.scripts = [source for source in named.sources if source.scripted]
     named.sources = [source for source in named.sources if not source.scripted]
     return named
 
 
-def of_point(point: str, *, known: bool, read: Read | None = None) -> Named:
+def _by_line(args: Sequence[str], config: str | None, pattern: str | None, source: bool) -> Named:
+    """Return what a line of plugstack.conf names that the manifest does not have; see :func:`of_line`.
+
+    A line that names what the set does not have has no hooks: plugstack.conf is Slurm's, and an edit of it must not
+    fail launches.
+    """
+    from slurmhooks.files import home, plugstack
+    from slurmhooks.site import sources as site
+
+    for text in plugstack.unknown(args):
+        log.error("%s", text)
+    folder = None if source else home.set_in_force()
+    lacks = site.lacks(config, pattern, folder)
+    if source and lacks:
+        raise LoadError([f"plugstack.conf: {' '.join(args)}: does not exist beside slurm.conf"])
+    if folder is None and not source:
+        return _without_set(None if lacks or (config or pattern) is None else f"plugstack.conf: {' '.join(args)}")
+    if lacks:
+        log.error("%s, so this line has no hooks", site.lacking(args))
+        return Named(())
+    try:
+        if pattern is not None:
+            return Named(site.expand([site.absolute(pattern, folder)]))
+        from pathlib import Path
+
+        if config is not None:
+            path = Path(site.absolute_config(config, folder))
+        else:
+            path = site.source_path() if source else site.config_path()
+        return _limited(of_config(path))
+    except ConfigError as error:
+        raise LoadError(error.findings) from error
+
+
+def _without_set(line: str | None = None) -> Named:
+    """Return no hooks, for a launch on a machine that has never had a set; log what may be meant to be in force.
+
+    Args:
+        line: of plugstack.conf, if it names files that exist.
+    """
+    from slurmhooks.files import home
+
+    never = home.never_deployed() or (f"{line}: was never deployed, so it has no hooks" if line is not None else None)
+    if never is not None:
+        log.error("%s", never)
+    return Named(())
+
+
+def _limited(named: Configured) -> Configured:
+    """Limit the log as a configuration says, in a launch without a manifest."""
+    log.limit(named.config.log.level, named.config.log.limit)
+    return named
+
+
+def of_point(point: str, *, known: bytes | None, read: Read | None = None) -> Named:
     """Return what a plugin point without a line in plugstack.conf names.
 
     Args:
         point: its name, in the manifest and in the configuration.
-        known: look into the manifest.
+        known: the manifest, as C has read it; None: there is none.
         read: returns the handlers of the site's Lua script; called with its path and the manifest's words for its Lua
             library.
 
@@ -196,27 +200,20 @@ def of_point(point: str, *, known: bool, read: Read | None = None) -> Named:
         ConfigError: the configuration is invalid.
         LoadError: a folder cannot be listed, or another user could have written a file.
     """
-    rows = None
-    if known:
-        from slurmhooks.site import manifest
+    from slurmhooks.site import manifest
 
-        rows = manifest.read((), point=point)
+    rows = None if known is None else manifest.records(known, (), point)
     lua: Sequence[str] = ()
     if rows is not None:
-        from slurmhooks.site import manifest
-
         named, lua = _in_manifest(rows), manifest.of_scripts(rows)[0]
     else:
+        from slurmhooks.files import home
         from slurmhooks.site import sources as site
-        from slurmhooks.site.replaced import again
 
-        def configured() -> tuple[Named, str | None]:
-            # Resolve the link once for both calls, so that their results belong together.
-            link = site.config_name()
-            path = site.located(link)
-            return Named(*site.sources(path, link)), site.script_of(point, path, link) if read is not None else None
-
-        named, script = again(configured)
+        if home.set_in_force() is None:
+            return _without_set()
+        named = configured = _limited(of_config(site.config_path()))
+        script = site.script_of(point, configured.path, configured.config) if read is not None else None
         if script is not None:
             # A script runs before the handlers of hook files of the same order, as for job_submit.
             named.sources.insert(0, loader.Source(path=script))
@@ -228,7 +225,7 @@ def of_point(point: str, *, known: bool, read: Read | None = None) -> Named:
 
 
 def _in_manifest(rows: list[list[str]]) -> Named:
-    """Return what the manifest names; 'slurmhooks compile' writes none that lacks a required handler."""
+    """Return what the manifest names; 'slurmhooks deploy' writes none that lacks a required handler."""
     from slurmhooks.site import manifest
 
     named = Named(manifest.sources(rows))

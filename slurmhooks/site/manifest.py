@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The hook manifest: it records what hook files contain, so that most launches need not start Python.
 
-native/manifest reads it, too, and decides whether it is valid. Each line is a record of words that are separated by
-blanks; ``%XX`` represents a special character::
+Each set has its own, a hidden file, which is no part of its content. native/manifest reads it, too, and decides whether
+it is valid. Each line is a record of words that are separated by blanks; ``%XX`` represents a special character::
 
-    slurmhooks-manifest 2 0x160508          version of the format, and Slurm's
-    file INODE SIZE MTIME_NS PATH           valid only while the file is unchanged
-    absent PATH                             valid only while the file does not exist
-    glob INODE SIZE MTIME_NS COUNT FOLDER START END    ... or COUNT files match FOLDER/START*END
+    slurmhooks-manifest 4 0x160508 SOURCES SUM
+                                            version of the format, Slurm's, the sources of the build, and the CRC-32 of
+                                            all that follows
     line ARG...                             a line of plugstack.conf; the next records belong to it
-    source PATH                             a hook file to load
+    source PATH [PLACE SIZE]                a hook file to load, and where its content is after the record "end"
     module NAME                             an installed module to load
     packages PATH                           a folder of packages that they may import
     lua VERSION MODULE FILE PATH CPATH      the Lua library for its scripts, see slurmhooks.lua.library
@@ -22,16 +21,17 @@ blanks; ``%XX`` represents a special character::
                                             cli_filter; bit n of CONTEXTS is number n of COMMANDS of
                                             slurmhooks/hooks/points.py
     node                                    the next records (source, module, packages, log, call) are for health checks
-    health TIMEOUT AT_MOST METRICS          as [health] and [metrics] textfiles of the configuration
+    health TIMEOUT AT_MOST METRICS          as [node] and [metrics] textfiles of the configuration
     check KEY VALUE...                      a ready-made check, see slurmhooks.node.ready
     end
 
-Device numbers are not recorded: overlays, Btrfs and NFS, common root file systems of nodes, get new ones at each mount.
+The contents of hook files follow, so that a launch opens none of them. A source without anything for a line or plugin
+point is not among its records.
 """
 
 from __future__ import annotations
 
-from slurmhooks.files import plugstack, trusted
+from slurmhooks.files import plugstack
 from slurmhooks.handlers.loader import Source
 from slurmhooks.log import LEVELS, log
 
@@ -39,42 +39,34 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FILE_NAME = "slurmhooks.manifest"
+FILE_NAME = ".manifest"
 POINTS = ("scrun", "cli_filter", "node")
 """The plugin points that take their hook files from slurmhooks.toml alone, by their names in the manifest."""
 
 
 def default_path() -> str:
-    """Return the path of the manifest, which is in the home."""
+    """Return the path of the manifest, which is in the set in force."""
     from slurmhooks.files import home
 
-    return f"{home.folder()}/{FILE_NAME}"
-
-
-def read(args: Sequence[str], path: str | None = None, point: str | None = None) -> list[list[str]] | None:
-    """Return the records of a line or of a plugin point; None if the manifest does not have it, or is damaged.
-
-    Args:
-        args: the arguments of the line of plugstack.conf.
-        path: path of the manifest; by default the one in the home.
-        point: one of :data:`POINTS`, in place of a line.
-
-    Raises:
-        LoadError: another user could have written the manifest, after C has read it.
-    """
-    try:
-        return records(trusted.read(path or default_path()), args, point)
-    except OSError:
-        return None
+    return f"{home.folder()}/{home.SET}/{FILE_NAME}"
 
 
 def records(content: bytes, args: Sequence[str], point: str | None = None) -> list[list[str]] | None:
-    """Return what :func:`read` returns, from the content of the manifest."""
+    """Return the records of a line or of a plugin point; None if the manifest does not have it, or is damaged.
+
+    The place and size of a hook file's content are replaced by this.
+
+    Args:
+        content: of the manifest.
+        args: the arguments of the line of plugstack.conf.
+        point: one of :data:`POINTS`, in place of a line.
+    """
     rows: list[list[str]] | None = None
     inside = exact = False
     wanted = plugstack.named(args)
+    head, _, texts = content.partition(b"\nend\n")
     try:
-        for row in content.decode("utf-8", "surrogateescape").split("\n"):
+        for row in head.decode("utf-8", "surrogateescape").split("\n"):
             kind, *words = row.split(" ")
             begins = kind == "line" or kind in POINTS
             if not begins and not inside:
@@ -85,6 +77,9 @@ def records(content: bytes, args: Sequence[str], point: str | None = None) -> li
                 if inside:
                     rows, exact = [], words[1:] == list(args)
             elif rows is not None:
+                if kind == "source" and len(words) > 2:
+                    start, size = map(int, words[2:])
+                    words[2:] = [texts[start : start + size].decode("utf-8", "surrogateescape")]
                 rows.append(words)
                 # The options of Lua scripts may depend on all arguments.
                 if words[0] == "lua" and point is None and not exact:
@@ -103,7 +98,7 @@ def sources(rows: Sequence[Sequence[str]]) -> list[Source]:
     """Return the sources that the manifest names, and apply its ``log`` record.
 
     Args:
-        rows: the records of a line or of a plugin point, see :func:`read`.
+        rows: the records of a line or of a plugin point, see :func:`records`.
     """
     for words in rows:
         if words[0] == "log" and len(words) == 3 and words[1] in LEVELS:
@@ -113,6 +108,7 @@ def sources(rows: Sequence[Sequence[str]]) -> list[Source]:
             path=words[1] if words[0] == "source" else None,
             module=words[1] if words[0] == "module" else None,
             packages=words[1] if words[0] == "packages" else None,
+            text=words[2].encode("utf-8", "surrogateescape") if words[0] == "source" and len(words) > 2 else None,
         )
         for words in rows
         if words[0] in ("source", "module", "packages")
@@ -123,7 +119,7 @@ def of_scripts(rows: Sequence[Sequence[str]]) -> tuple[Sequence[str], list[str]]
     """Return the words of the Lua library for the scripts of a line, and the names of its options in the order of C.
 
     Args:
-        rows: the records of the line, see :func:`read`.
+        rows: the records of the line, see :func:`records`.
     """
     lua = next((words[1:] for words in rows if words[0] == "lua"), ())
     return lua, [words[4] for words in rows if words[0] == "option"]

@@ -24,7 +24,7 @@ def test_no_file_is_an_empty_one(tmp_path: Path) -> None:
     """Without a file, all keys have their defaults, and there are no hooks."""
     assert read(tmp_path / "gone.toml") == Config()
     assert Config().hooks.paths == ()
-    assert Config().job_submit.reload
+    assert Config().job_submit.no_new_privs
 
 
 def test_what_a_file_says(write: Write) -> None:
@@ -34,7 +34,7 @@ def test_what_a_file_says(write: Write) -> None:
     assert config.hooks.paths == ("a.py", "d/*.py")
     assert config.hooks.modules == ("m",)
     assert config.log.level == "info"
-    assert config.job_submit.reload
+    assert config.job_submit.no_new_privs
 
 
 def test_every_error_names_file_and_key(write: Write) -> None:
@@ -50,7 +50,7 @@ def test_every_error_names_file_and_key(write: Write) -> None:
         modules = "m"
 
         [job_submit]
-        reload = "yes"
+        no_new_privs = "yes"
 
         [log]
         level = "loud"
@@ -64,13 +64,23 @@ def test_every_error_names_file_and_key(write: Write) -> None:
         "hooks.path",
         "hooks.paths.1",
         "hooks.modules",
-        "job_submit.reload",
+        "job_submit.no_new_privs",
         "log.level",
         "pam",
     }
     assert all(finding.startswith(f"{path}: ") for finding in errors)
     assert f"{path}: hooks.path: unknown key; nearest: paths" in errors
     assert any("'error', 'info', 'verbose'" in finding for finding in errors)
+
+
+@pytest.mark.parametrize("table", ["job_submit", "site_factor", "prep", "jobcomp"])
+def test_a_key_that_has_ended(write: Write, table: str) -> None:
+    """A file of 1.0.0 stays accepted if it has a key that has no effect any more; elsewhere the key is unknown."""
+    path = write("slurmhooks.toml", f"[{table}]\nreload = false\nworkers = 2\n")
+    assert getattr(read(path), table).workers == 2
+    assert sources.located_config(path)[1] == read(path)
+    assert config.ended(path) == [f"{path}: {table}.reload: has no effect any more: remove it"]
+    assert "hooks.reload: unknown key" in findings(write("slurmhooks.toml", "[hooks]\nreload = false\n"))[0]
 
 
 @pytest.mark.parametrize(
@@ -84,11 +94,15 @@ def test_every_error_names_file_and_key(write: Write) -> None:
         ("[hooks]\ntimeout = 5\n", "hooks.timeout: unknown key"),
         ("[job_submit]\ntimeuot = 5\n", "job_submit.timeuot: unknown key; nearest: timeout"),
         (
-            '[policies]\nrule = "time_ceiling"\n',
-            "write its name in two brackets, as in [[policies]]",
+            '[rule]\nrule = "time_ceiling"\n',
+            "write its name in two brackets, as in [[rule]]",
         ),
         ("hooks = 5\n", "must be a table, not 5"),
-        ('[job_submit]\nreload = "yes"\n', "must be true or false, not 'yes'"),
+        ('[job_submit]\nno_new_privs = "yes"\n', "must be true or false, not 'yes'"),
+        (
+            '[[rules]]\nrule = "time_ceiling"\n',
+            "must be one table, with single brackets; rules are a list of tables, each [[rule]]",
+        ),
         ('[job_submit]\nlua_order = "x"\n', "must be a number, not 'x'"),
         ('[log]\nlevel = "loud"\n', "must be 'error', 'info', 'verbose', 'debug', 'debug2' or 'debug3', not 'loud'"),
     ],
@@ -104,10 +118,31 @@ def test_an_editors_byte_order_mark(write: Write) -> None:
     assert read(write("slurmhooks.toml", '\ufeff[hooks]\npaths = ["a.py"]\n')).hooks.paths == ("a.py",)
 
 
+@pytest.mark.parametrize(
+    ("text", "now"),
+    [
+        ("[[policies]]\nrule = 5\n[[policies]]", "[[rule]]"),
+        ('[policy]\nrefusals = "many"', '[rules], and a table of it for a handler [rules.modes."LABEL"]'),
+        ("[policy_defaults]\nx = 1", "[rules.defaults]"),
+        ("[[policy_exemptions]]", "[[rules.exemptions]]"),
+        ("[priority]", "[site_factor]"),
+        ("[job_end]", "[jobcomp]"),
+        ("[health]\n[[health.checks]]", "[node]"),
+    ],
+)
+def test_tables_of_the_first_release(write: Write, text: str, now: str) -> None:
+    """A table that has another name now gets one error, which says the name, in daemons and launches."""
+    path = write("slurmhooks.toml", text + "\n")
+    name = text.strip("[").partition("]")[0]
+    assert findings(path) == [f"{path}: {name}: is called {now} now"]
+    with pytest.raises(ConfigError):
+        sources.located_config(path)
+
+
 @pytest.mark.parametrize("value", ["1", '"true"', "0"])
 def test_nothing_is_converted_silently(write: Write, value: str) -> None:
     """A number or a text is not accepted as a boolean."""
-    assert len(findings(write("slurmhooks.toml", f"[job_submit]\nreload = {value}\n"))) == 1
+    assert len(findings(write("slurmhooks.toml", f"[job_submit]\nno_new_privs = {value}\n"))) == 1
 
 
 def test_what_is_not_toml_has_its_line(write: Write) -> None:
@@ -130,10 +165,10 @@ def test_what_is_nested_too_deeply_is_told(write: Write) -> None:
     [
         ('[hooks]\npaths = ["a.py", "b\\u0000/*.py"]', "hooks.paths.1"),
         ('[job_submit]\nuser = "slurm\\u0000"', "job_submit.user"),
-        ('[policy."a\\u0000:b"]\nmode = "off"', "policy.a\0:b"),
-        ('[[policies]]\nrule = "time_ceiling"\nname = "\\U00000000"', "policies.0.name"),
+        ('[rules.modes."a\\u0000:b"]\nmode = "off"', "rules.modes.a\0:b"),
+        ('[[rule]]\nrule = "time_ceiling"\nname = "\\U00000000"', "rule.0.name"),
         (f"[job_submit]\nworkers = 0x{'f' * 5000}", "job_submit.workers"),
-        (f"[[policies]]\nrule = 'time_ceiling'\nlimit = 0x{'f' * 16}", "policies.0.limit"),
+        (f"[[rule]]\nrule = 'time_ceiling'\nlimit = 0x{'f' * 16}", "rule.0.limit"),
         (f"[job_submit]\nworkers = {'9' * 5000}", "not TOML"),
         (f"[{'.'.join('a' * 5000)}]", ".".join("a" * 21)),
         (f"hooks.paths.{'.'.join('a' * 30)} = 1", f"hooks.paths.{'.'.join('a' * 19)}"),
@@ -146,9 +181,8 @@ def test_impossible_values(write: Write, text: str, place: str) -> None:
     path = write("slurmhooks.toml", text + "\n")
     (finding,) = findings(path)
     assert finding.startswith(f"{path}: {place}: ")
-    if not place.startswith("policies"):  # which launches do not read
-        with pytest.raises(ConfigError):
-            sources.values(str(path))
+    with pytest.raises(ConfigError):
+        sources.located_config(path)
 
 
 def test_what_is_not_utf8_is_told(tmp_path: Path) -> None:

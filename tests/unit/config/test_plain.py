@@ -13,7 +13,7 @@ from slurmhooks.site import sources as site
 
 from .test_keys import VALUES
 
-LEFT = {"policies", "policy_defaults", "policy_exemptions", "health"}
+LEFT = {"rule", "node"}
 """Tables that only the model reads."""
 
 
@@ -24,7 +24,8 @@ def values(config: Any) -> dict[str, Any]:
         table = getattr(config, name)
         for key in plain.TABLES[name]:
             found[f"{name}.{key}"] = (type(getattr(table, key)), getattr(table, key))
-    found["modes"], found["rollouts"] = config.policy.modes, config.rollouts()
+    found["modes"], found["rollouts"] = config.rules.modes, config.rollouts()
+    found["defaults"], found["exemptions"] = config.rules.defaults, config.rules.exemptions
     for name in LEFT:
         found[name] = getattr(config, name)
     return found
@@ -45,6 +46,7 @@ def tables(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
     return drawn
 
 
+@pytest.mark.slow
 @given(tables())
 def test_the_same_values_as_the_model(drawn: dict[str, dict[str, Any]]) -> None:
     """A file without the tables that only the model reads means the same with and without it, types included."""
@@ -60,15 +62,15 @@ def test_every_table_of_the_model() -> None:
     ("text", "with_model"),
     [
         ("", False),
-        ('[hooks]\npaths = ["a.py"]\n[policy]\nrefusals = "all"\n', False),
+        ('[hooks]\npaths = ["a.py"]\n[rules]\nrefusals = "all"\n', False),
         ('[hooks]\npaths = ["\\u0061.py"]\n', False),
-        ('[policy."a:b"]\nmode = "off"\n', True),
-        ("[policy_defaults]\n", True),
-        ("policies = []\n", True),
-        ("[health]\n", True),
+        ('[rules.modes."a:b"]\nmode = "off"\n', True),
+        ("[rules.defaults]\n", True),
+        ("rule = []\n", True),
+        ("[node]\n", True),
     ],
 )
 def test_which_files_need_the_model(write: Any, text: str, *, with_model: bool) -> None:
     """Files that sites write for slurmctld are read without pydantic, except for ready-made rules, checks and modes."""
     path = write("slurmhooks.toml", text)
-    assert isinstance(site.read_config(str(path)), Config) == with_model
+    assert isinstance(site.located_config(path)[1], Config) == with_model

@@ -43,6 +43,7 @@ def test_a_log_has_at_most_its_size(tmp_path: Path, seed: int) -> None:
     assert written.endswith(b"\n" + former + log.read_bytes())
 
 
+@pytest.mark.slow
 def test_many_write_and_many_bound(tmp_path: Path) -> None:
     """Writers, which are not told, go on to write whole lines, in order; both files are small in the end."""
     log = tmp_path / "log"

@@ -1,38 +1,43 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from slurmhooks.files.watch import Watch
 
 
-def test_a_watch_sees_what_comes_and_goes(tmp_path: Path) -> None:
-    """New and removed files, and changed permissions, are changes."""
-
-    def watch() -> Watch:
-        made = Watch()
-        made.file(str(path))
-        assert not made.changed()
-        return made
-
-    path = tmp_path / "file"
-    one = watch()
-    path.write_text("x")
-    assert one.changed()
-    one = watch()
-    path.chmod(0o600)
-    assert one.changed()
-    one = watch()
-    path.unlink()
-    assert one.changed()
-    path.symlink_to(path.name)
-    assert one.changed()
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put slurm.conf into this test's folder."""
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "etc" / "slurm.conf"))
+    (tmp_path / "etc").mkdir()
 
 
-def test_a_second_change_within_a_tick_of_the_clock(tmp_path: Path) -> None:
-    """A second write within milliseconds, with the same size, is noticed."""
-    path = tmp_path / "file"
-    for _ in range(20):
-        path.write_text("a")
+def test_another_set_is_seen(tmp_path: Path) -> None:
+    """The first deployment, the next one and a loss of the link are changes; an edit of a file is none."""
+    pointer = tmp_path / "etc" / "slurmhooks.set"
+    changes: tuple[Callable[[], object], ...] = (
+        lambda: pointer.symlink_to("slurmhooks.d/sets/1"),
+        lambda: (tmp_path / "link").symlink_to("etc/slurmhooks.d/sets/2"),
+        pointer.unlink,
+    )
+    (tmp_path / "etc" / "slurmhooks.toml").touch()
+    for change in changes:
         watch = Watch()
-        watch.file(str(path))
-        path.write_text("b")
+        (tmp_path / "etc" / "slurmhooks.toml").write_text("# edited")
+        assert not watch.changed()
+        change()
+        if (tmp_path / "link").is_symlink() and pointer.is_symlink():
+            (tmp_path / "link").rename(pointer)
         assert watch.changed()
+
+
+def test_a_link_to_a_shared_folder(tmp_path: Path) -> None:
+    """A machine's link may lead to that of a shared folder, which is set to another set."""
+    (tmp_path / "etc" / "slurmhooks.set").symlink_to(tmp_path / "shared")
+    (tmp_path / "shared").symlink_to("1")
+    watch = Watch()
+    (tmp_path / "shared").unlink()
+    (tmp_path / "shared").symlink_to("2")
+    assert watch.changed()

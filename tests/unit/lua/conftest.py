@@ -9,8 +9,8 @@ import pytest
 
 from slurmhooks.lua import job_submit
 from slurmhooks.lua.job_submit import Options
-from slurmhooks.testing.job_submit import FakeJob, FakeRecord
-from slurmhooks.testing.job_tables import fake_jobs, fake_partitions, fake_reservations
+from slurmhooks.workshop.testing.job_submit import FakeJob, FakeRecord
+from slurmhooks.workshop.testing.job_tables import fake_jobs, fake_partitions, fake_reservations
 
 END = "function slurm_job_modify() return slurm.SUCCESS end\nreturn slurm.SUCCESS\n"
 

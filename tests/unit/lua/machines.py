@@ -40,7 +40,10 @@ def plain(version: str, path: str, chunk: bytes) -> bytes:
     lua.luaL_newstate.restype = ctypes.c_void_p
     lua.lua_tolstring.restype = ctypes.c_char_p
     state = ctypes.c_void_p(lua.luaL_newstate())
-    lua.luaL_openlibs(state)
+    if version == "5.5":
+        lua.luaL_openselectedlibs(state, -1, 0)  # luaL_openlibs is a macro there
+    else:
+        lua.luaL_openlibs(state)
     code = lua.luaL_loadstring(state, chunk)
     if not code and version == "5.1":
         code = lua.lua_pcall(state, 0, 1, 0)
@@ -58,11 +61,11 @@ def main(version: str, which: str) -> None:
         lines = plain(version, which, chunk)
     else:
         from slurmhooks.lua import finding
-        from slurmhooks.lua.runtime import State
+        from slurmhooks.lua.runtime import LuaState
 
         lua = finding.find(version)
         lua.own = lua.own if which == "-" else ""
-        state = State(lua)
+        state = LuaState(lua)
         lines = state.call(state.compile(chunk.decode(), "=s"))
     sys.stdout.buffer.write(lines)
 

@@ -54,3 +54,13 @@ return string.format('%.14g', 0.1), 0.1 + 0.2
 return collectgarbage('count') > 0
 goto x ::x:: return 1
 local names = {} for name, value in pairs(_G) do if type(value) == 'table' and name ~= '_G' and name ~= 'arg' then for key, inner in pairs(value) do names[#names + 1] = name .. '.' .. tostring(key) .. ' ' .. type(inner) end end names[#names + 1] = name .. ' ' .. type(value) end table.sort(names) return table.concat(names, ', ')
+io.popen('true') local a = io.close(5) return a
+io.popen('true') local a = io.close('x') return a
+io.popen('true') local a = io.close(nil) return a
+return #os.tmpname()
+return bit32 and bit32.lshift('8', '2') .. bit32.rshift(256, '2') .. bit32.lrotate('1', '33') .. bit32.rrotate(1, '1')
+return bit32 and bit32.arshift('0xF0000000', ' 4 ') .. bit32.extract('240', '4', '4') .. bit32.replace('0', '5', '4', '4')
+return bit32 and pcall(bit32.arshift, 1, 2^63)
+local ok = pcall(setmetatable, {}) return ok
+return setmetatable({}, nil) and 1
+local ok = pcall(package.seeall or error, 'x') return ok, ('x'):upper()

@@ -71,8 +71,11 @@ def installed(version: str) -> str:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_everything_is_as_in_the_machines_lua(version: str) -> None:
     """Results, types, error texts and names of libraries are those of the Lua that Slurm loads on this machine."""
+    path = installed(version)
+    if not finding.find(version).own:
+        pytest.skip(f"NOT TESTED: Slurm's plugins here are linked to Lua {finding.of_slurm()}, so scripts use lupa's")
     sources = snippets(random.Random(12))
-    theirs, ours = ask(version, installed(version), sources), ask(version, "-", sources)
+    theirs, ours = ask(version, path, sources), ask(version, "-", sources)
     wrong = [row for row in zip(sources, theirs, ours, strict=True) if row[1] != row[2]]
     assert not wrong, "\n".join(map(str, wrong))
 

@@ -13,11 +13,11 @@ from slurmhooks.lua import job_submit
 from slurmhooks.lua.job_submit import Options
 from slurmhooks.processes.settings import Settings
 from slurmhooks.testing import FakeJob, FakeRecord
-from slurmhooks.testing.job_submit import request_of, struct_of
-from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import Message, decode
 from slurmhooks.wire.protocol import DEFERRED, Status, Type
+from slurmhooks.workshop.testing.job_submit import request_of, struct_of
+from slurmhooks.workshop.testing.tables import tables_of
 
 OF_REQUEST = (
     *("job_desc.script", "job_desc.argv", "job_desc.environment.HOME", "part_list.debug", "pairs(part_list)"),
@@ -43,6 +43,7 @@ return slurm.SUCCESS
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("catcher", CATCHERS)
 @pytest.mark.parametrize(
     ("hook", "ask"),

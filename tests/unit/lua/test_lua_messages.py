@@ -11,9 +11,9 @@ from slurmhooks.errors import LoadError
 from slurmhooks.log import INFO, visible
 from slurmhooks.lua import job_submit
 from slurmhooks.lua.job_submit import Options
-from slurmhooks.lua.runtime import State
-from slurmhooks.testing.job_submit import FakeJob, FakeRecord
-from slurmhooks.testing.job_tables import fake_jobs, fake_partitions, fake_reservations
+from slurmhooks.lua.runtime import LuaState
+from slurmhooks.workshop.testing.job_submit import FakeJob, FakeRecord
+from slurmhooks.workshop.testing.job_tables import fake_jobs, fake_partitions, fake_reservations
 from tests.unit.lua.conftest import END, Load
 
 
@@ -112,7 +112,7 @@ def test_a_syntax_error_names_the_lua(tmp_path: Path, said: SimpleNamespace, tex
     path.write_text(text)
     with pytest.raises(LoadError) as caught:
         job_submit.load(str(path), Options(), (24, 11))
-    version = State(None).version
+    version = LuaState(None).version
     remark = f"read as Lua {version}; [lua] version of slurmhooks.toml chooses another one"
     assert (remark in caught.value.findings[0]) == told
     assert not [line for _, line in said.lines if "[lua] version" in line]

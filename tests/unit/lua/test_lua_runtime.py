@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from slurmhooks.lua import finding, library, pipes
-from slurmhooks.lua.runtime import LuaRaise, ScriptError, State, to_bytes, to_text
+from slurmhooks.lua.runtime import LuaRaise, LuaState, ScriptError, to_bytes, to_text
 
 VERSIONS = list(filter(finding.is_installed, finding.VERSIONS))
 
@@ -26,14 +26,14 @@ class Reader(dict[bytes, object]):
 
 
 @pytest.fixture(params=VERSIONS)
-def state(request: pytest.FixtureRequest) -> Iterator[State]:
+def state(request: pytest.FixtureRequest) -> Iterator[LuaState]:
     """A state of each version; commands that its scripts have not closed end, and can be reaped."""
-    yield State(request.param)
+    yield LuaState(request.param)
     while pipes.reap():
         time.sleep(0.001)
 
 
-def run(state: State, source: str) -> Any:
+def run(state: LuaState, source: str) -> Any:
     """Run a script with the name /etc/site.lua."""
     return state.call(state.compile(source, "@/etc/site.lua"))
 
@@ -45,7 +45,7 @@ ERRORS = (
 
 
 @pytest.mark.parametrize("error", ERRORS)
-def test_the_text_of_an_error(state: State, error: str) -> None:
+def test_the_text_of_an_error(state: LuaState, error: str) -> None:
     """An error has the text that C gets from lua_tostring(), in each version."""
     with pytest.raises(ScriptError) as caught:
         state.call(state.compile(f"error({error}, 0)", "@script.lua"))
@@ -62,10 +62,10 @@ def test_lupa_has_what_the_issue_promises() -> None:
 def test_a_version_that_is_not_there_is_refused_with_those_that_are() -> None:
     """The message has the available versions."""
     with pytest.raises(library.NoLuaError, match=r"5\.9 here; it has: 5\.1"):
-        State("5.9")
+        LuaState("5.9")
 
 
-def test_what_a_script_can_call_is_kept(state: State) -> None:
+def test_what_a_script_can_call_is_kept(state: LuaState) -> None:
     """A Python object lives as long as Lua refers to it, whatever Lua's garbage collector does."""
 
     class Callable:
@@ -85,28 +85,28 @@ def test_what_a_script_can_call_is_kept(state: State) -> None:
     assert all(reference() is not None for reference in references)
 
 
-def test_text_keeps_every_byte(state: State) -> None:
+def test_text_keeps_every_byte(state: LuaState) -> None:
     """Text that is not UTF-8 is converted without loss."""
     assert to_bytes(to_text(b"caf\xe9 \xc3\xa9")) == b"caf\xe9 \xc3\xa9"
     state.globals[b"text"] = state.value(to_text(b"\xff\xfe"))
     assert run(state, "return #text, text") == (2, b"\xff\xfe")
 
 
-def test_numbers_are_those_of_lua_pushnumber(state: State) -> None:
+def test_numbers_are_those_of_lua_pushnumber(state: LuaState) -> None:
     """Numbers are floats also in a Lua with integers, and %d accepts them."""
     state.globals[b"n"] = state.value(60)
     shown = run(state, "return tostring(n), string.format('%d', n)")
     assert shown == (b"60" if state.version in ("5.1", "5.2") or "jit" in state.version else b"60.0", b"60")
 
 
-def test_a_function_is_one_of_lua(state: State) -> None:
+def test_a_function_is_one_of_lua(state: LuaState) -> None:
     """A wrapped function is a Lua function; it can return several values and nil."""
     state.globals[b"f"] = state.function(lambda *args: (len(args), None, "x"))
     assert run(state, "return type(f), f(1, nil, 3)") == (b"function", 3, None, b"x")
     assert run(state, "return select('#', f())") == 3
 
 
-def test_an_error_of_a_function_is_the_callers(state: State) -> None:
+def test_an_error_of_a_function_is_the_callers(state: LuaState) -> None:
     """LuaRaise can be caught by pcall; the message has file and line of the call."""
 
     def refuse() -> None:
@@ -123,7 +123,7 @@ def test_an_error_of_a_function_is_the_callers(state: State) -> None:
     )
 
 
-def test_a_proxy_reads_and_writes_through_python(state: State) -> None:
+def test_a_proxy_reads_and_writes_through_python(state: LuaState) -> None:
     """Reads and writes of a proxy call Python; a refused write is an error with its line."""
     written: list[tuple[object, object]] = []
 
@@ -142,7 +142,7 @@ def test_a_proxy_reads_and_writes_through_python(state: State) -> None:
         run(state, "\njob.comment = nil")
 
 
-def test_a_script_reaches_nothing_of_python(state: State) -> None:
+def test_a_script_reaches_nothing_of_python(state: LuaState) -> None:
     """There is no table ``python``, and objects have no attributes."""
     state.globals[b"job"] = state.proxy(Reader())
     assert run(state, "return python, package.loaded.python") == (None, None)
@@ -152,7 +152,7 @@ def test_a_script_reaches_nothing_of_python(state: State) -> None:
         run(state, "return thing.__class__")
 
 
-def test_a_script_that_cannot_be_read_says_why(state: State, tmp_path: Path) -> None:
+def test_a_script_that_cannot_be_read_says_why(state: LuaState, tmp_path: Path) -> None:
     """A missing file and a syntax error raise ScriptError with the file."""
     with pytest.raises(ScriptError, match=r"cannot open .*nothing\.lua"):
         state.load(str(tmp_path / "nothing.lua"))
@@ -162,21 +162,21 @@ def test_a_script_that_cannot_be_read_says_why(state: State, tmp_path: Path) -> 
         state.load(str(wrong))
 
 
-def test_an_error_that_is_no_text_is_one_all_the_same(state: State) -> None:
+def test_an_error_that_is_no_text_is_one_all_the_same(state: LuaState) -> None:
     """``error({})`` and ``error()`` raise ScriptError."""
     for what in ("{}", "nil", ""):
         with pytest.raises(ScriptError):
             run(state, f"error({what})")
 
 
-def test_modules_of_the_site_are_found(state: State, write: Callable[..., Path]) -> None:
+def test_modules_of_the_site_are_found(state: LuaState, write: Callable[..., Path]) -> None:
     """``require`` uses the search path of the machine's own Lua, and package.path can be extended."""
     folder = write("modules/site_rules.lua", "return { limit = 7 }").parent
     assert b"/usr/share/lua/" in run(state, "return package.path")
     assert run(state, f"package.path = '{folder}/?.lua;' .. package.path\nreturn require('site_rules').limit") == 7
 
 
-def test_json_is_there_where_the_site_has_none(state: State) -> None:
+def test_json_is_there_where_the_site_has_none(state: LuaState) -> None:
     """A decoded and encoded document is unchanged, including null, empty arrays and objects."""
     text = '{"a":[1,2.5,-300,null,{},[]],"b":"\\u00fc\\ud83d\\ude00\\n\\"","c":{},"d":[],"e":true}'
     state.globals[b"text"] = to_bytes(text)
@@ -189,7 +189,7 @@ def test_json_is_there_where_the_site_has_none(state: State) -> None:
         assert said.startswith(b"JSON, line 1: ")
 
 
-def test_a_module_that_nobody_has_says_where_it_was_looked_for(state: State) -> None:
+def test_a_module_that_nobody_has_says_where_it_was_looked_for(state: LuaState) -> None:
     """The message about a missing module is the same as Lua's own."""
     with pytest.raises(ScriptError, match=r"(?s)module 'nosuch' not found:.*no file .*nosuch\.so"):
         run(state, "require 'nosuch'")
@@ -226,7 +226,7 @@ def test_slurms_own_lua_is_found_through_slurm_conf(tmp_path: Path, monkeypatch:
     assert finding.of_slurm() == "5.2"
 
 
-def test_commands_can_be_read_and_written(state: State, tmp_path: Path) -> None:
+def test_commands_can_be_read_and_written(state: LuaState, tmp_path: Path) -> None:
     """io.popen works in every Lua, with read, lines and close."""
     shown = run(
         state,
@@ -286,7 +286,7 @@ def test_lupa_comes_without_what_it_hardly_uses(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "len\n"), done.stderr
 
 
-def test_a_command_is_a_file_of_lua(state: State) -> None:
+def test_a_command_is_a_file_of_lua(state: LuaState) -> None:
     """Functions for files work with pipes."""
     shown = run(
         state,
@@ -306,7 +306,7 @@ def test_a_command_is_a_file_of_lua(state: State) -> None:
     assert shown[8]
 
 
-def test_how_a_command_ended(state: State) -> None:
+def test_how_a_command_ended(state: LuaState) -> None:
     """From 5.2 on, close() and os.execute() return how a command ended; in 5.1 close() returns true."""
     source = "return {io.popen('exit 3'):close()}, {io.popen('kill -9 $$'):close()}, {os.execute('exit 3')}"
     results = [list(table.values()) for table in run(state, source)]
@@ -321,7 +321,7 @@ def test_how_a_command_ended(state: State) -> None:
         assert run(state, "return os.execute()") is True
 
 
-def test_a_command_runs_beside_the_script(state: State, tmp_path: Path) -> None:
+def test_a_command_runs_beside_the_script(state: LuaState, tmp_path: Path) -> None:
     """Only close() waits for a command; without close(), the command still gets its input."""
     fifo = tmp_path / "fifo"
     run(state, f"os.execute('mkfifo {fifo}')")
@@ -333,7 +333,7 @@ def test_a_command_runs_beside_the_script(state: State, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("call", ["os.execute({!r})", "io.popen({!r}):close()"])
-def test_signals_of_commands(state: State, tmp_path: Path, call: str) -> None:
+def test_signals_of_commands(state: LuaState, tmp_path: Path, call: str) -> None:
     """Commands ignore no signal, as in Slurm's own plugins, although Python ignores two: a pipe without reader ends."""
     told = tmp_path / "told"
     run(state, "return " + call.format(f"grep -E 'Sig(Ign|Blk)' /proc/self/status > {told}"))
@@ -346,18 +346,18 @@ def test_signals_of_commands(state: State, tmp_path: Path, call: str) -> None:
     assert told.read_text() != "went on\n"
 
 
-def test_globals_of_a_script_may_have_any_name(state: State) -> None:
+def test_globals_of_a_script_may_have_any_name(state: LuaState) -> None:
     """io.popen works if the script has replaced Lua's global functions."""
     taken = "debug, select, tostring, type, error, setmetatable, pairs = print, 1, 2, 3, 4, 5, 6\n"
     assert run(state, taken + "local p = io.popen('echo x')\nreturn p:read('*l'), (p:close())") == (b"x", True)
 
 
-def test_the_shell_of_a_command_is_called_sh(state: State) -> None:
+def test_the_shell_of_a_command_is_called_sh(state: LuaState) -> None:
     """The shell has the name sh, as with popen(3)."""
     assert run(state, "local p = io.popen('echo $0')\nreturn p:read('*l')") == b"sh"
 
 
-def test_what_popen_refuses(state: State) -> None:
+def test_what_popen_refuses(state: LuaState) -> None:
     """A missing command and an invalid mode are errors with the messages of each Lua."""
     _, text = run(state, "return pcall(function() local p = io.popen() return p end)")
     assert text == b"/etc/site.lua:1: bad argument #1 to 'popen' (string expected, got no value)"
@@ -368,7 +368,7 @@ def test_what_popen_refuses(state: State) -> None:
         assert result == (False, b"/etc/site.lua:1: bad argument #2 to 'popen' (invalid mode)")
 
 
-def test_names_for_temporary_files(state: State) -> None:
+def test_names_for_temporary_files(state: LuaState) -> None:
     """os.tmpname creates a file with an unpredictable name."""
     path = Path(to_text(run(state, "return os.tmpname()")))
     assert path.exists()
@@ -376,7 +376,7 @@ def test_names_for_temporary_files(state: State) -> None:
     path.unlink()
 
 
-def test_what_distributions_leave_in(state: State) -> None:
+def test_what_distributions_leave_in(state: LuaState) -> None:
     """Functions of older versions exist, as in Lua built by its own Makefile."""
     if state.version == "5.2":
         source = "return unpack({1, 2}), loadstring('return 7')(), table.maxn({[9] = 1}), math.log10(1000)"

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The names that a script uses, found in its text."""
-
-import ast
+"""The words of a script."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmhooks.lua import spelling
-from slurmhooks.lua.source import Script, tokens
+from slurmhooks.lua.source import entries, tokens
 
 SCRIPT = """#!/usr/bin/lua
 --[[ job_desc.not_this ]]
@@ -33,17 +30,6 @@ local json = require "json"
 """
 
 
-@pytest.fixture
-def script() -> Script:
-    """Return the script above, analysed."""
-    return Script(SCRIPT)
-
-
-def names(script: Script, kind: str) -> set[str]:
-    """Return the names of a kind that a script uses; names that it writes are marked."""
-    return {use.name + ("=" if use.writes else "") for use in script.uses_of(kind)}
-
-
 def test_comments_and_strings_are_no_code() -> None:
     """Comments and strings of all kinds are not analysed, nor is a #! line."""
     words = [word.text for word in tokens(SCRIPT)]
@@ -51,41 +37,10 @@ def test_comments_and_strings_are_no_code() -> None:
     assert " job_desc.nor_this " in words
 
 
-def test_arguments_are_followed_into_functions(script: Script) -> None:
-    """Arguments are followed through calls, whatever their names and wherever the function is defined."""
-    assert names(script, "job_desc") == {"time_limit", "time_limit=", "comment=", "", "environment", "no_such="}
-    assert names(script, "environment") == {"HOME", "ADDED="}
-    assert names(script, "part") == {"max_time"}
-    assert names(script, "job_rec") == {"nodes", "job_id"}
-    assert names(script, "slurm") == {"NO_VAL", "log_info", "jobs", "ESLURM_INVALID_QOS", "SUCCESS"}
-    assert names(script, "require") == {"json"}
-
-
-def test_lines_are_those_of_the_file(script: Script) -> None:
-    """Lines are counted also in comments and long strings."""
-    assert [use.line for use in script.uses_of("part")] == [15]
-    assert script.entries["slurm_job_modify"].line == 19
-
-
-def test_the_skeleton_is_python_that_loads(script: Script) -> None:
-    """The skeleton is a valid hook file with the arguments that the script uses."""
-    text = spelling.skeleton(script, "job_submit.lua")
-    functions = {node.name: node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
-    assert [argument.arg for argument in functions["job_submit"].args.args] == [
-        "job",
-        "submit_uid",
-        "partitions",
-        "jobs",
-    ]
-    assert [argument.arg for argument in functions["job_modify"].args.args] == ["job", "record"]
-
-
-def test_what_has_no_spelling_says_so(script: Script) -> None:
-    """Unknown fields and computed names are marked as such."""
-    rows = {used: python for _, table in spelling.tables(script) for used, _, python in table}
-    assert rows["no_such (written)"] == "no such field: it reads as nil, and was not written"
-    assert rows["[computed at run time]"].startswith("look at the script")
-    assert rows["time_limit (written)"] == "job.time_limit"
+def test_the_functions_that_slurm_calls() -> None:
+    """They are found in both ways in which a script may define them, with their lines, and not where they are used."""
+    assert entries(SCRIPT) == {"slurm_job_submit": 10, "slurm_job_modify": 19}
+    assert entries("slurm_cli_pre_submit = function(o) end print(slurm_job_submit)") == {"slurm_cli_pre_submit": 1}
 
 
 @pytest.mark.parametrize(

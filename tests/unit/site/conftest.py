@@ -10,14 +10,16 @@ from slurmhooks.config.model import Config
 from slurmhooks.handlers.loader import Source
 from slurmhooks.site import loading
 from slurmhooks.site import sources as site
+from tests.sets import put_in_force
 
 Write = Callable[..., Path]
 
 
 @pytest.fixture
 def place_slurm_conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let SLURM_CONF point into tmp_path."""
+    """Let SLURM_CONF point into tmp_path, whose files are in force."""
     monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
+    put_in_force(tmp_path)
 
 
 def names(sources: Iterable[Source]) -> list[str | None]:
@@ -33,5 +35,10 @@ def of_config(link: Path | None = None) -> tuple[Config, list[Source]]:
 
 def of_line(line: str) -> tuple[list[str | None], list[str]]:
     """Return the sources of a line of plugstack.conf, and the arguments for handlers."""
-    sources, rest, _ = site.of_plugstack(line.split())
-    return names(sources), rest
+    named = loading.of_line(line.split())
+    return names(named.all_sources), named.rest
+
+
+def launched() -> loading.Named:
+    """Return what a launch without a manifest reads of the set in force."""
+    return loading.of_point("cli_filter", known=None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-import os
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -8,93 +8,107 @@ from slurmhooks.handlers.loader import Source
 from slurmhooks.handlers.registry import Registry
 from slurmhooks.log import log
 from slurmhooks.site import manifest, manifest_writer
+from slurmhooks.site.manifest_writer import ManifestLine, Point
 
 
-def rows_of(*patterns: object) -> list[str]:
-    """Return the records by which a manifest watches patterns."""
-    return manifest_writer.render([], [], 0x180B05, map(str, patterns)).split("\n")[2:-2]
+def rendered(lines: list[ManifestLine], points: Sequence[Point] = ()) -> bytes:
+    """Return a manifest."""
+    return manifest_writer.render(lines, 0x180B05, "", points)
 
 
-def test_a_folder_may_change_if_its_files_do_not(tmp_path: Path) -> None:
-    """For a glob, the manifest records the number of matching files, so other files in the folder do not matter."""
-    (tmp_path / "a.py").touch()
-    before = rows_of(tmp_path / "*.py")
-    assert before[0].startswith("glob ")
-    assert before[0].endswith(f" 1 {tmp_path}  .py")
-    (tmp_path / "a.py~").touch()
-    os.utime(tmp_path, (1, 1))
-    after = rows_of(tmp_path / "*.py")
-    assert before != after
-    assert manifest_writer.without_times("\n".join(before)) == manifest_writer.without_times("\n".join(after))
-    (tmp_path / "b.py").touch()
-    assert manifest_writer.without_times("\n".join(before)) != manifest_writer.without_times(
-        "\n".join(rows_of(tmp_path / "*.py"))
-    )
+def line_of(args: Sequence[str], sources: list[Source], lua: Sequence[str] = ()) -> ManifestLine:
+    """Return a line whose sources all define options."""
+    return ManifestLine(args, sources, [], Registry((), (), with_options=[source.name for source in sources]), lua)
 
 
-def test_patterns_that_only_a_folders_time_can_watch(tmp_path: Path) -> None:
-    """For links, and for globs that C does not support, the whole folder is watched."""
-    (tmp_path / "a.py").symlink_to(__file__)
-    for pattern in ("*.py", "[ab].py", "?.py"):
-        assert rows_of(tmp_path / pattern)[0].startswith("file "), pattern
-    assert rows_of(tmp_path / "missing" / "*.py") == [f"absent {tmp_path}/missing"]
-
-
-def test_a_name_is_watched_as_itself(tmp_path: Path) -> None:
-    """A file name is watched, not its folder; for a link, the state of its target is recorded."""
-    (tmp_path / "a.py").symlink_to(__file__)
-    status = os.stat(__file__)
-    assert rows_of(tmp_path / "a.py") == [f"file {status.st_ino} {status.st_size} {status.st_mtime_ns} {tmp_path}/a.py"]
-
-
-def test_arguments_for_handlers_do_not_matter(tmp_path: Path) -> None:
+def test_arguments_for_handlers_do_not_matter() -> None:
     """A line is known by GLOB and config=; with Lua scripts, whose options may depend on them, by all arguments."""
-    path = tmp_path / "slurmhooks.manifest"
     words = ["config=c", "failonerror", "x", "1"]
     for lua in ((), ("5.4",)):
-        line = manifest_writer.Line(words, [Source(path="/x")], [], Registry((), ()), lua)
-        manifest_writer.write(manifest_writer.render([line], [], 0x180B05), str(path))
+        content = rendered([line_of(words, [], lua)])
         alike = (["config=c", "x"], ["failonerror", "config=c", "x", "2"], ["init_failure_mode=job", "config=c", "x"])
         others: tuple[list[str], ...] = (["x", "1"], ["config=d", "x", "1"], ["config=c", "--", "x"], ["config=c"], [])
-        assert manifest.read(words, str(path)) is not None
-        assert {manifest.read(args, str(path)) is not None for args in alike} == {not lua}
-        assert {manifest.read(args, str(path)) for args in others} == {None}
+        assert manifest.records(content, words) is not None
+        assert {manifest.records(content, args) is not None for args in alike} == {not lua}
+        assert [manifest.records(content, args) for args in others] == [None] * 5
 
 
 def test_sources_come_back(tmp_path: Path) -> None:
-    """The sources of a line are read by its GLOB, whatever bytes their names have."""
-    path = tmp_path / "slurmhooks.manifest"
-    names = ["/a b/%.py", "/ä#\udcff\n.py"]
-    lines = [
-        manifest_writer.Line(
-            ["x", "y z"], [*(Source(path=name) for name in names), Source(module="m")], [], Registry((), ())
-        ),
-        manifest_writer.Line([], [Source(path="/other.py")], [], Registry((), ())),
-    ]
-    manifest_writer.write(manifest_writer.render(lines, [], 0x180B05), str(path))
-    rows = manifest.read(["x", "y z"], str(path))
-    assert rows is not None
-    assert [source.path or source.module for source in manifest.sources(rows)] == [*names, "m"]
-    assert manifest.read(["config=c", "x"], str(path)) is None
-    assert "\nlog " not in path.read_text(errors="surrogateescape")
-    assert manifest.read(["x"], str(tmp_path / "missing")) is None
-    path.write_text("slurmhooks-manifest 2 0x180b05\nline x\nsource %zz\nend\n")
-    assert manifest.read(["x"], str(path)) is None
+    """The sources of a line are read by its GLOB, whatever bytes their names and contents have."""
+    names = [f"{tmp_path}/a b%.py", f"{tmp_path}/ä#\udcff\n.py", f"{tmp_path}/private.py", f"{tmp_path}/nul.py"]
+    texts = [b"\nend\nline x\n", b"# \xff\xfe\r\n", b"secret", b"\0"]
+    for name, text in zip(names, texts, strict=True):
+        Path(name).write_bytes(text)
+    Path(names[2]).chmod(0o640)
+    sources = [Source(packages="/p q"), *(Source(path=name) for name in names), Source(module="m")]
+    content = rendered([line_of(["x", "y z"], sources), line_of([], sources)])
+    for args in (["x", "y z"], []):
+        read = manifest.sources(manifest.records(content, args) or [])
+        assert [source.packages or source.path or source.module for source in read] == ["/p q", *names, "m"]
+        assert [source.text for source in read] == [None, *texts[:2], None, None, None]
+    assert manifest.records(content, ["config=c", "x"]) is None
+    assert b"\nlog " not in content
+    assert content.count(texts[0]) == 1
+    assert b"secret" not in content
+    assert manifest.records(b"slurmhooks-manifest 2 0x180b05\nline x\nsource %zz\nend\n", ["x"]) is None
 
 
-def test_what_scrun_needs(tmp_path: Path) -> None:
+def test_large_hook_files(tmp_path: Path) -> None:
+    """C reads at most 16 MiB, and would start Python in every process: what needs more files opens them."""
+    names = [f"{tmp_path}/{name}.py" for name in "abc"]
+    for name, size in zip(names, (7 << 20, 12 << 20, 10), strict=True):
+        Path(name).write_bytes(b"#" * size)
+    content = rendered([line_of([], [Source(path=name) for name in names])])
+    assert len(content) < 16 << 20
+    read = manifest.sources(manifest.records(content, []) or [])
+    assert [source.text and len(source.text) for source in read] == [7 << 20, None, 10]
+
+
+FILES = {
+    "limits": "@hook.job_submit\ndef limits(job): ...\n",
+    "greet": "greet = hook.spank.option('greet', usage='greet')\n",
+    "imported": "from options_of_site import quota\n",
+    "checks": "import options_of_site\n@options_of_site.quota.check\ndef check(value): ...\n",
+    "init": "@hook.spank.init\ndef init(spank): ...\n",
+    "filter": "@hook.cli_filter.pre_submit\ndef filter(options): ...\n",
+    "nothing": "",
+    "disk": "@hook.node.health_check\ndef disk(node): ...\n",
+    "stage": "@hook.scrun.stage_in\ndef stage(container): ...\n",
+}
+
+
+def test_what_a_launch_does_not_need(tmp_path: Path) -> None:
+    """A launch loads the files with a handler for its plugin point, an option, or the check of an option."""
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "options_of_site.py").write_text(
+        "from slurmhooks import hook\nquota = hook.spank.option('quota', 'N', usage='quota')\n"
+    )
+    sources = [Source(packages=str(tmp_path / "p"))]
+    for name, text in FILES.items():
+        (tmp_path / f"{name}.py").write_text(f"from slurmhooks import hook\n{text}")
+        sources.append(Source(path=f"{tmp_path}/{name}.py"))
+    registry = loader.load(sources)
+    points = [Point(name, sources, ("info", "500"), registry=registry) for name in manifest.POINTS]
+    content = rendered([ManifestLine([], sources, [], registry)], points)
+    names: dict[str | None, list[str]] = {}
+    for point in (None, *manifest.POINTS):
+        read = manifest.sources(manifest.records(content, (), point) or [])
+        names[point] = [Path(source.path).stem if source.path else "packages" for source in read]
+        assert all((source.text is None) == (point == "node") for source in read if source.path)
+    assert names[None] == ["packages", "greet", "imported", "checks", "init"]
+    assert [names[point] for point in manifest.POINTS] == [["packages", each] for each in ("stage", "filter", "disk")]
+    assert rendered([ManifestLine([], sources, [], Registry((), ()))]).count(b"packages ") == 0
+
+
+def test_what_scrun_needs() -> None:
     """The records of scrun are separate from those of a line with the argument "scrun"."""
-    path = tmp_path / "slurmhooks.manifest"
-    line = manifest_writer.Line(["scrun"], [Source(path="/line.py")], [], Registry((), ()))
-    scrun = manifest_writer.Point("scrun", [Source(path="/scrun.py")], ("info", "500"), "/a b.lua")
-    manifest_writer.write(manifest_writer.render([line], [], 0x180B05, (), [scrun]), str(path))
-    assert manifest.read((), str(path), "scrun") == [
-        *(["source", "/scrun.py"], ["log", "info", "500"], ["script", "/a b.lua"]),
-        *(["end"], [""]),
-    ]
-    assert (manifest.read(["scrun"], str(path)) or [])[0] == ["source", "/line.py"]
-    manifest_writer.write(manifest_writer.render([line], [], 0x180B05), str(path))
-    assert manifest.read((), str(path), "scrun") is None
+    line = line_of(["scrun"], [Source(module="line")])
+    scrun = Point("scrun", [Source(module="scrun")], ("info", "500"), "/a b.lua")
+    content = rendered([line], [scrun])
+    rows = [["module", "scrun"], ["log", "info", "500"], ["script", "/a b.lua"]]
+    assert manifest.records(content, (), "scrun") == rows
+    assert manifest.records(content, ["scrun"]) == [["module", "line"]]
+    assert manifest.records(rendered([line]), (), "scrun") is None
 
 
 def test_what_cli_filter_needs(tmp_path: Path) -> None:
@@ -107,25 +121,20 @@ def test_what_cli_filter_needs(tmp_path: Path) -> None:
     )
     sources = [Source(path=str(hooks))]
     lua = ("5.4", "lupa.lua54", "/lupa.so", "?.lua", "?.so")
-    point = manifest_writer.Point("cli_filter", sources, ("info", "500"), registry=loader.load(sources), lua=lua)
-    path = tmp_path / "slurmhooks.manifest"
-    manifest_writer.write(manifest_writer.render([], [], 0x180B05, (), [point]), str(path))
-    rows = manifest.read((), str(path), "cli_filter")
-    assert rows is not None
-    assert rows[:-2] == [
-        *(["source", str(hooks)], ["log", "info", "500"], ["lua", *lua], ["call", "pre_submit", "13"]),
-        ["call", "post_submit", "15"],
+    point = Point("cli_filter", sources, ("info", "500"), registry=loader.load(sources), lua=lua)
+    rows = manifest.records(rendered([], [point]), (), "cli_filter") or []
+    assert rows == [
+        *(["source", str(hooks), hooks.read_text()], ["log", "info", "500"], ["lua", *lua]),
+        *(["call", "pre_submit", "13"], ["call", "post_submit", "15"]),
     ]
     assert manifest.of_scripts(rows)[0] == list(lua)
 
 
-def test_the_limits_of_the_log(tmp_path: Path, said: SimpleNamespace) -> None:
+def test_the_limits_of_the_log(said: SimpleNamespace) -> None:
     """Level and limit of the log are applied without reading the configuration."""
-    path = tmp_path / "slurmhooks.manifest"
-    line = manifest_writer.Line([], [], [], Registry((), ()), log=["error", "300"])
-    manifest_writer.write(manifest_writer.render([line], [], 1), str(path))
+    line = ManifestLine([], [], [], Registry((), ()), log=["error", "300"])
     try:
-        manifest.sources(manifest.read([], str(path)) or [])
+        manifest.sources(manifest.records(rendered([line]), []) or [])
         log.info("dropped")
         log.error("said")
         log.error("x" * 301)
@@ -134,13 +143,3 @@ def test_the_limits_of_the_log(tmp_path: Path, said: SimpleNamespace) -> None:
     first, second = (line for _, line in said.lines)
     assert first == "slurmhooks: said"
     assert len(second) <= 300
-
-
-def test_packages_come_back(tmp_path: Path) -> None:
-    """The folders of packages are among the sources, in their order."""
-    path = tmp_path / "slurmhooks.manifest"
-    line = manifest_writer.Line([], [Source(packages="/p q"), Source(path="/a.py")], [], Registry((), ()))
-    manifest_writer.write(manifest_writer.render([line], [], 0x180B05), str(path))
-    rows = manifest.read([], str(path))
-    assert rows is not None
-    assert [(source.packages, source.path) for source in manifest.sources(rows)] == [("/p q", None), (None, "/a.py")]

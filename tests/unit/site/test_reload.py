@@ -1,151 +1,143 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import json
-import os
-import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from slurmhooks.config import model as config
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.files import paths
 from slurmhooks.files.watch import Watch
+from slurmhooks.log import log
 from slurmhooks.processes import descriptors
 from slurmhooks.processes.settings import Settings
 from slurmhooks.site import reload
 from slurmhooks.site import sources as site
+from tests.sets import put_in_force
 
 Write = Callable[..., Path]
-HOOK = "from slurmhooks import hook\n@hook.job_submit\ndef check(job): pass\n"
+HANDLER = "from slurmhooks import hook\n@hook.job_submit\ndef {}(job): pass\n"
+TOML = '[hooks]\npaths = ["hooks.d/*.py"]\n'
 
 
-def load(before: Watch | None = None) -> Watch:
+def load(before: Watch | None = None, findings: tuple[str, ...] = ()) -> Watch:
     """Return the data of a generation in the form that the supervisor gets."""
     watch = Watch(before=before)
     try:
-        reload.load(site.config_path(), watch, lambda registry: [])
+        reload.load(site.config_path(), watch, lambda registry: list(findings))
     finally:
         plain = json.loads(json.dumps(watch.plain()))
     return Watch.of(plain)
 
 
+def labels(watch: Watch) -> list[str]:
+    """Return the handlers that were loaded."""
+    return [each.label for loaded in watch.handlers.values() for each in loaded]
+
+
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put the configuration into this test's folder."""
+    """Put the configuration into this test's folder, whose files are in force."""
     monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
+    put_in_force(tmp_path)
 
 
 def test_settings(write: Write) -> None:
     """The processes get the values of the configuration, in their own units."""
-    text = (
-        '[job_submit]\nworkers = 4\ntimeout = 0.5\nmemory_limit = "512MiB"\non_unavailable = "accept"\nreload = false'
-    )
+    text = '[job_submit]\nworkers = 4\ntimeout = 0.5\nmemory_limit = "512MiB"\non_unavailable = "accept"\n'
     read = config.read(write("slurmhooks.toml", text))
-    settings = Settings.read(json.loads(json.dumps(Settings.of(read, "job_submit").document())))
+    settings = Settings.read(json.loads(json.dumps(Settings.of(read, "job_submit", "id").document())))
     section = settings.section
-    assert (section.workers, section.timeout, section.memory_limit, section.reload) == (4, 0.5, 512 << 20, False)
-    assert (settings.accept, Settings.of(config.Config(), "job_submit").section) == (True, Settings().section)
+    assert settings.hooks == "id"
+    assert (section.workers, section.timeout, section.memory_limit) == (4, 0.5, 512 << 20)
+    assert (settings.accept, Settings.of(config.Config(), "job_submit", "").section) == (True, Settings().section)
     unlimited = config.read(write("slurmhooks.toml", '[job_submit]\nmemory_limit = "unlimited"'))
-    assert Settings.of(unlimited, "job_submit").section.memory_limit is None
+    assert Settings.of(unlimited, "job_submit", "").section.memory_limit is None
 
 
-def test_watch(write: Write, tmp_path: Path) -> None:
-    """Configuration, hook files and globs are watched; the list survives JSON."""
-    write("slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py", "more.py"]')
-    write("hooks.d/a.py", HOOK)
-    write("more.py", HOOK)
-    for change in (
-        lambda: write("hooks.d/b.py", HOOK),
-        lambda: (tmp_path / "hooks.d/b.py").unlink(),
-        lambda: write("more.py", HOOK + "# changed\n"),
-        lambda: os.utime(tmp_path / "slurmhooks.toml", (1, 1)),
-    ):
-        watch = load()
-        assert len(watch.handlers) >= 2
-        assert not watch.changed()
-        change()
-        assert watch.changed()
+def test_what_was_loaded(write: Write, tmp_path: Path) -> None:
+    """The supervisor learns the configuration and the handlers; both survive JSON."""
+    toml = write("slurmhooks.toml", TOML)
+    write("hooks.d/a.py", HANDLER.format("f"))
+    watch = load()
+    assert (watch.configuration, labels(watch)) == (str(toml), ["a:f"])
+    assert watch.place == str(tmp_path)
 
 
-def test_what_does_not_load_is_watched(write: Write) -> None:
-    """Files that do not load are also watched."""
-    write("slurmhooks.toml", '[hooks]\npaths = ["a.py", "gone.py"]')
-    write("a.py", "import nothing_of_that_name\n")
-    for name in ("a.py", "gone.py"):
-        watch = Watch()
-        with pytest.raises(LoadError):
-            reload.load(site.config_path(), watch, lambda registry: [])
-        assert not watch.changed()
-        write(name, HOOK)
-        assert watch.changed()
-        write("a.py", "import nothing_of_that_name\n")
+def test_what_replaces_it(write: Write, said: SimpleNamespace) -> None:
+    """Another load has what the files say then; the log names the removed handlers, but no renamed files."""
+    write("slurmhooks.toml", TOML)
+    path = write("hooks.d/a.py", HANDLER.format("f") + HANDLER.format("g"))
+    before = load()
+    path.unlink()
+    write("hooks.d/b.py", HANDLER.format("g"))
+    after = load(before)
+    assert labels(after) == ["b:g"]
+    said.lines.clear()
+    reload.report_change(before.handlers, after.handlers)
+    assert said.lines == [
+        (1, "slurmhooks: loaded changed hooks: 1 handlers"),
+        (1, f"slurmhooks: {path}: no longer in force: job_submit handler a:f"),
+    ]
 
 
-def test_accidents_do_not_load(write: Write) -> None:
-    """A missing or empty file does not remove a handler of a serving generation."""
-    settings = write("slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py"]')
-    one, two = write("hooks.d/a.py", HOOK), write("hooks.d/b.py", HOOK)
+@pytest.mark.parametrize(
+    ("toml", "text", "match"),
+    [
+        (TOML, "1 / 0\n", "ZeroDivisionError"),
+        ("[nonsense]\n", "", "unknown key"),
+        ('[hooks]\npaths = ["other.py"]\n', "", "no such hook file"),
+        ('[hooks]\npaths = ["hooks.d/*.py"]\nrequire = ["a:g"]\n', HANDLER.format("f"), "a:g"),
+    ],
+)
+def test_what_does_not_load(write: Write, toml: str, text: str, match: str) -> None:
+    """It is refused with the reason, whether something is in service or not."""
+    write("slurmhooks.toml", TOML)
+    write("hooks.d/a.py", HANDLER.format("f"))
     serving = load()
-    for file, text in ((one, None), (two, ""), (settings, None), (settings, "")):
-        content = file.read_text()
-        if text is None:
-            file.unlink()
-        else:
-            file.write_text(text)
-        with pytest.raises((LoadError, ConfigError), match=file.name):
-            load(serving)
+    write("slurmhooks.toml", toml)
+    write("hooks.d/a.py", text)
+    for before in (None, serving):
+        with pytest.raises((LoadError, ConfigError), match=match):
+            load(before)
+
+
+def test_what_the_process_cannot_serve_is_a_finding(write: Write) -> None:
+    """Findings of the check function are raised like errors in files."""
+    write("slurmhooks.toml", TOML)
+    write("hooks.d/a.py", HANDLER.format("f"))
+    with pytest.raises(LoadError, match="not with this build"):
+        load(findings=("not with this build",))
+
+
+def test_notes_are_logged(write: Write, said: SimpleNamespace) -> None:
+    """The log has a note for a file without handlers."""
+    write("slurmhooks.toml", TOML)
+    write("hooks.d/a.py", "def forgotten(job): ...\n")
+    load()
+    assert any("note: " in line and "a.py: no handler and no option in it" in line for _, line in said.lines)
+
+
+def test_nothing_was_deployed(said: SimpleNamespace, tmp_path: Path) -> None:
+    """A machine that never had a set, and has no sources, has no hooks, which the log says."""
+    (tmp_path / "slurmhooks.set").unlink()
+    assert labels(load()) == []
+    assert any("nothing has been deployed on this machine" in line for _, line in said.lines)
+
+
+def test_the_level_of_the_log(write: Write, said: SimpleNamespace) -> None:
+    """The level in the configuration takes effect."""
+    write("slurmhooks.toml", '[log]\nlevel = "error"\n')
+    try:
         load()
-        file.write_text(content)
-        serving = load(serving)
-        assert len(serving.handlers) == 2
-
-
-def test_handlers_that_are_removed_on_purpose(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A handler that is removed from its file is dropped when the file has not changed for a while."""
-    write("slurmhooks.toml", '[hooks]\npaths = ["a.py"]')
-    write("a.py", HOOK + "@hook.job_submit\ndef other(job): pass\n")
-    serving = load()
-    write("a.py", HOOK)
-    waits: list[float] = []
-
-    def sleep(seconds: float) -> None:
-        waits.append(seconds)
-        if seconds == 1000:
-            monkeypatch.setattr(reload, "SETTLED", 0)
-
-    monkeypatch.setattr(reload, "SETTLED", 1000)
-    monkeypatch.setattr(time, "sleep", sleep)
-    ((_, handlers),) = load(serving).handlers.items()
-    assert [handler.label for handler in handlers] == ["a:check"]
-    assert waits.count(1000) == 1
-
-
-def test_a_folder_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An unreadable folder is watched like any other: becoming readable again is a change; so is a new folder."""
-    pattern = str(tmp_path / "hooks.d" / "*.py")
-    watch = Watch()
-    watch.glob(pattern)
-    assert not watch.changed()
-    (tmp_path / "hooks.d").mkdir()
-    assert watch.changed()
-    watch = Watch()
-    watch.glob(pattern)
-    assert not watch.changed()
-
-    def matches(pattern: str) -> list[str]:
-        raise LoadError([f"{pattern}: Permission denied"])
-
-    with monkeypatch.context() as patched:
-        patched.setattr(paths, "matches", matches)
-        assert watch.changed()
-        watch = Watch()
-        watch.glob(pattern)
-        assert not watch.changed()
-    assert watch.changed()
+        log.info("dropped")
+    finally:
+        log.limit("debug3")
+    assert said.lines == []
 
 
 def test_documents() -> None:
     """A document of any size is passed through a descriptor, and names that are not UTF-8 survive."""
-    content = {"findings": ["x" * 1_000_000], "watch": {"files": {"/caf\udce9.py": [1, 2, 3, 4]}}}
+    content = {"findings": ["x" * 1_000_000], "watch": {"files": ["/caf\udce9.py"]}}
     assert descriptors.values(descriptors.document(content)) == content

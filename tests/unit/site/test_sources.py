@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which hook files a configuration names."""
 
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.files.watch import Watch
 from slurmhooks.handlers import loader
 from slurmhooks.log import log
 from slurmhooks.site import dependencies, loading
 from slurmhooks.site import sources as site
-from tests.unit.site.conftest import Write, names, of_config, of_line
+from tests.unit.site.conftest import Write, launched, names, of_config, of_line
 
 pytestmark = pytest.mark.usefixtures("place_slurm_conf")
 
@@ -34,7 +36,7 @@ def test_files_come_before_modules(write: Write, tmp_path: Path) -> None:
     [
         "",
         '[hooks]\npaths = ["hooks.d/*.py", "c.py"]  # two\n',
-        '[hooks]\nmodules = ["m"]\n[job_submit]\nreload = false\nlua = "a.lua"\n[scrun]\nlua = "b"\n',
+        '[hooks]\nmodules = ["m"]\n[job_submit]\nno_new_privs = false\nlua = "a.lua"\n[scrun]\nlua = "b"\n',
         "[spank]\n",
         '[hooks]\npaths = ["a.py"]\nrequire = ["a:f"]\n',
         '[hooks]\nrequire = ["a:f"]\n[lua]\n',
@@ -42,27 +44,18 @@ def test_files_come_before_modules(write: Write, tmp_path: Path) -> None:
     ],
 )
 def test_sources_alone(write: Write, text: str) -> None:
-    """sources() returns the same as the model, also for files that it reads without the model."""
+    """A launch without a manifest reads the same as slurmctld."""
     write("hooks.d/a.py", "")
     path = write("slurmhooks.toml", text)
     config, sources = of_config(path)
-    expected = [(source.path, source.module) for source in sources]
-    for sources, require in (site.sources(), site.sources(str(path))):
-        assert [(source.path, source.module) for source in sources] == expected
-        assert tuple(require) == config.hooks.require
-
-
-def test_launches_leave_rules_alone(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ready-made rules concern slurmctld only: a launch reads a file with them without the model, right or wrong."""
-    text = '[hooks]\npaths = ["a.py"]\n[policy_defaults]\nhelp_url = 5\n[[policies]]\nrule = "nosuch"\n'
-    path = write("slurmhooks.toml", text)
-    monkeypatch.setattr(site, "read_config", None)
-    assert names(site.sources(str(path))[0]) == ["a.py"]
+    found = launched()
+    assert [(each.path, each.module) for each in found.sources] == [(each.path, each.module) for each in sources]
+    assert tuple(found.require) == config.hooks.require
 
 
 def test_sources_without_a_configuration() -> None:
     """A missing configuration is empty."""
-    assert site.sources() == ([], ())
+    assert (launched().sources, launched().require) == ([], ())
 
 
 @pytest.mark.parametrize(
@@ -71,7 +64,7 @@ def test_sources_without_a_configuration() -> None:
         "not toml",
         '[hooks]\npath = ["a"]',
         "[hooks]\npaths = true",
-        '[job_submit]\nreload = "no"',
+        '[job_submit]\nno_new_privs = "no"',
         "[hocks]\na = true",
         '[scrun]\nlua = ""',
     ],
@@ -82,7 +75,7 @@ def test_wrong_sources(write: Write, text: str) -> None:
     with pytest.raises(ConfigError) as expected:
         of_config(path)
     with pytest.raises(ConfigError) as raised:
-        site.sources()
+        launched()
     assert raised.value.findings == expected.value.findings
 
 
@@ -97,11 +90,11 @@ def test_another_configuration(write: Write, tmp_path: Path) -> None:
 def test_a_configuration_that_others_may_write(write: Write) -> None:
     """A configuration that others can write is refused."""
     path = write("slurmhooks.toml", "", 0o666)
-    for read in (site.sources, of_config):
+    for read in (launched, of_config):
         with pytest.raises(ConfigError, match="writable by everybody"):
             read()
     path.unlink()
-    assert site.sources() == ([], ())
+    assert launched().sources == []
 
 
 @pytest.mark.parametrize("text", ['[log]\nlevel = "error"\n', 'log.level = "error"\n'], ids=["plain", "not plain"])
@@ -109,7 +102,7 @@ def test_the_level_of_the_log(write: Write, said: SimpleNamespace, text: str) ->
     """Lines below the configured level are not passed on to Slurm."""
     write("slurmhooks.toml", text)
     try:
-        site.sources()
+        launched()
         log.info("dropped")
         log.error("said")
     finally:
@@ -121,30 +114,30 @@ def test_a_wrong_level_of_the_log(write: Write) -> None:
     """An invalid level is refused."""
     write("slurmhooks.toml", '[log]\nlevel = "user"\n')
     with pytest.raises(ConfigError) as caught:
-        site.sources()
+        launched()
     assert "log.level" in caught.value.findings[0]
 
 
 @pytest.mark.parametrize(
     ("conf", "built_for", "expected"),
     [
-        (None, None, "/etc/slurm/slurmhooks.toml"),
-        ("", None, "/etc/slurm/slurmhooks.toml"),
-        (None, "/opt/slurm/etc", "/opt/slurm/etc/slurmhooks.toml"),
-        ("/a/slurm.conf", "/opt/slurm/etc", "/a/slurmhooks.toml"),
+        (None, None, "/etc/slurm/slurmhooks.set"),
+        ("", None, "/etc/slurm/slurmhooks.set"),
+        (None, "/opt/slurm/etc", "/opt/slurm/etc/slurmhooks.set"),
+        ("/a/slurm.conf", "/opt/slurm/etc", "/a/slurmhooks.set"),
     ],
 )
-def test_the_configuration_lies_beside_slurm_conf(
+def test_the_link_lies_beside_slurm_conf(
     monkeypatch: pytest.MonkeyPatch, conf: str | None, built_for: str | None, expected: str
 ) -> None:
-    """The file is in the folder of SLURM_CONF, otherwise in the folder that the plugins were built for."""
+    """The link to the set in force is in the folder of SLURM_CONF, otherwise in the one that the build was made for."""
     if conf is None:
         monkeypatch.delenv("SLURM_CONF", raising=False)
     else:
         monkeypatch.setenv("SLURM_CONF", conf)
     if built_for is not None:
         monkeypatch.setitem(sys._xoptions, "slurmhooks_sysconfdir", built_for)
-    assert site.config_path() == Path(expected)
+    assert Watch().place == expected
 
 
 def test_packages(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +145,7 @@ def test_packages(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sys, "path", list(sys.path))
     for text in ('packages = ["packages"]', 'packages = ["packages"]\n[log]\nlimit = 5000'):
         write("slurmhooks.toml", f'[hooks]\npaths = ["a.py"]\n{text}\n')
-        sources, _ = site.sources(str(tmp_path / "slurmhooks.toml"))
+        sources = launched().sources
         assert [source.packages for source in sources] == [str(tmp_path / "packages"), None]
     package = write("packages/shared_by_site/__init__.py", "LIMIT = 7")
     write("a.py", "from shared_by_site import LIMIT\nfrom slurmhooks import hook\nhook.job_submit(lambda job: None)\n")
@@ -181,10 +174,8 @@ def test_packages(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 READERS: dict[str, Callable[[Path], list[str | None]]] = {
     "slurmctld": lambda path: names(of_config(path)[1]),
-    "a launch": lambda path: names(site.sources(str(path))[0]),
+    "a launch": lambda path: names(launched().sources),
     "a line with config=": lambda path: of_line(f"config={path}")[0],
-    "a line with a GLOB": lambda path: of_line("late/hooks.d/*.py")[0],
-    "info": lambda path: [*loading.problems(path)],
 }
 
 
@@ -194,23 +185,29 @@ def test_a_folder_that_is_not_mounted_yet(write: Write, tmp_path: Path, reader: 
     """A folder of hook files that does not exist is an error in each process; an empty one is not."""
     path = write("slurmhooks.toml", f'[hooks]\npaths = ["late/hooks.d/*.py"]\n{more}')
     read, missing = READERS[reader], f"{tmp_path}/late/hooks.d: does not exist; hook files are expected in it"
-    if reader == "info":
-        assert missing in "".join(loading.problems(path))
-    else:
-        with pytest.raises(LoadError, match=missing):
-            read(path)
+    with pytest.raises(LoadError, match=missing):
+        read(path)
     (tmp_path / "late" / "hooks.d").mkdir(parents=True)
     assert read(path) == []
 
 
-def test_the_home_has_the_configuration(write: Write, tmp_path: Path) -> None:
-    """slurmhooks.home names the folder of the configuration and of sets; a file beside slurm.conf does not count."""
-    write("slurmhooks.toml", '[hooks]\nmodules = ["beside"]\n')
+def readers() -> Iterator[Callable[[], object]]:
+    """Yield what reads the set in force."""
+    yield of_config
+    yield launched
+    yield site.lua_version
+    yield lambda: of_line("")
+    yield lambda: of_line("hooks.d/*.py")
+    yield lambda: of_line("config=slurmhooks.toml")
+
+
+def test_the_home_has_the_set(write: Write, tmp_path: Path) -> None:
+    """slurmhooks.home names the folder of sets; what is beside slurm.conf does not count, and no set is an error."""
     place = tmp_path / "home"
     place.mkdir()
     write("slurmhooks.home", f"{place}\n")
-    for read in (of_config, site.sources, lambda: site.values(site.config_name()), site.lua_version):
-        with pytest.raises((ConfigError, LoadError), match=r"slurmhooks\.home names its folder: deploy a set"):
+    for read in readers():
+        with pytest.raises(LoadError, match=r"slurmhooks\.home names its folder: mount what has it, or deploy"):
             read()
     write("home/slurmhooks.d/sets/1/slurmhooks.toml", '[hooks]\nmodules = ["deployed"]\n')
     write("home/slurmhooks.d/sets/1/a.py", "")
@@ -218,46 +215,83 @@ def test_the_home_has_the_configuration(write: Write, tmp_path: Path) -> None:
     assert names(of_config()[1]) == ["deployed"]
     for line in ("*.py x", "slurmhooks.d/current/*.py x"):
         assert of_line(line) == (["a.py"], ["x"])
-    (place / "slurmhooks.set").unlink()
-    (place / "slurmhooks.toml").symlink_to(tmp_path / "slurmhooks.toml")
-    assert names(site.sources()[0]) == ["beside"]
 
 
 def test_a_set_without_a_link(write: Write, tmp_path: Path) -> None:
-    """Where something was deployed, a link that is missing or leads nowhere is refused: live files do not come back."""
-    write("slurmhooks.toml", '[hooks]\nmodules = ["live"]\n')
+    """Where something was deployed, a link that is missing or leads nowhere is refused, whatever sources there are."""
+    write("slurmhooks.toml", '[hooks]\nmodules = ["source"]\n')
     write("hooks.d/a.py", "")
     write("slurmhooks.d/sets/1/slurmhooks.toml", '[hooks]\nmodules = ["deployed"]\n')
     write("slurmhooks.d/events", "[]")
     link = tmp_path / "slurmhooks.set"
+    link.unlink()
     for target in (None, "slurmhooks.d/sets/2"):
         if target is not None:
             link.symlink_to(target)
-        for read in (
-            of_config,
-            site.sources,
-            lambda: of_line("hooks.d/*.py"),
-            lambda: of_line("config=slurmhooks.toml"),
-        ):
-            with pytest.raises((ConfigError, LoadError)):
+        for read in readers():
+            with pytest.raises(LoadError, match="leads to no set, but sets were deployed here"):
                 read()
     link.unlink()
     link.symlink_to("slurmhooks.d/sets/1")
-    assert names(site.sources()[0]) == ["deployed"]
+    assert names(launched().sources) == ["deployed"]
+
+
+def test_sources_that_were_never_deployed(write: Write, tmp_path: Path, said: SimpleNamespace) -> None:
+    """slurmctld's processes refuse them, because an earlier release may have run them; launches have no hooks."""
+    (tmp_path / "slurmhooks.set").unlink()
+    for read in readers():
+        read()
+    assert said.lines == []
+    toml, hook_file = tmp_path / "slurmhooks.toml", write("hooks.d/a.py", "")
+    assert of_line("hooks.d/*.py x") == ([], ["x"])
+    assert "plugstack.conf: hooks.d/*.py x: was never deployed, so it has no hooks" in str(said.lines)
+    never = f"{toml}: was never deployed, so no hooks are in force: 'slurmhooks deploy'"
+    for target in (hook_file, Path("nowhere")):
+        toml.symlink_to(target)
+        for read in (of_config, site.read_config):
+            with pytest.raises(LoadError, match=re.escape(never)):
+                read()
+        for line in ("", "hooks.d/*.py", "config=slurmhooks.toml"):
+            said.lines.clear()
+            assert of_line(line) == ([], [])
+            assert never in str(said.lines)
+        assert launched().sources == []
+        toml.unlink()
+
+
+def test_what_an_earlier_release_has_left(write: Write, tmp_path: Path) -> None:
+    """Where it has written a manifest beside slurm.conf, it ran files, so launches without a set are refused."""
+    (tmp_path / "slurmhooks.set").unlink()
+    write("slurmhooks.manifest", "")
+    for read in readers():
+        with pytest.raises(LoadError, match="an earlier release ran files that were never deployed"):
+            read()
+
+
+def test_a_set_that_has_lost_its_configuration(write: Write, tmp_path: Path) -> None:
+    """It is refused, and does not count as one without hooks."""
+    write("slurmhooks.d/sets/1/a.py", "")
+    (tmp_path / "slurmhooks.set").unlink()
+    (tmp_path / "slurmhooks.set").symlink_to("slurmhooks.d/sets/1")
+    for read in (of_config, launched):
+        with pytest.raises(ConfigError, match=r"slurmhooks\.toml: is lost"):
+            read()
 
 
 def test_absolute_names_in_a_set(write: Write, tmp_path: Path) -> None:
     """A set has its own copies of what its configuration and lines of plugstack.conf name by absolute names."""
     write("slurmhooks.toml", "")
-    live = write("hooks.d/a.py", "")
-    copy = write(f"slurmhooks.d/sets/1/absolute{live}", "")
-    hooks = f'[hooks]\npaths = ["{live.parent}/*.py"]\npackages = ["{tmp_path}/p"]\n'
+    source = write("hooks.d/a.py", "")
+    copy = write(f"slurmhooks.d/sets/1/absolute{source}", "")
+    hooks = f'[hooks]\npaths = ["{source.parent}/*.py"]\npackages = ["{tmp_path}/p"]\n'
     write("slurmhooks.d/sets/1/slurmhooks.toml", f'{hooks}[cli_filter]\nlua = "{tmp_path}/c.lua"\n')
+    (tmp_path / "slurmhooks.set").unlink()
     (tmp_path / "slurmhooks.set").symlink_to("slurmhooks.d/sets/1")
-    packages, hook_file = site.sources()[0]
+    packages, hook_file = launched().sources
     assert (hook_file.path, packages.packages) == (str(copy), f"{tmp_path}/slurmhooks.d/sets/1/absolute{tmp_path}/p")
-    assert site.script_of("cli_filter") == f"{tmp_path}/slurmhooks.d/sets/1/absolute{tmp_path}/c.lua"
-    assert [each.path for each in site.of_plugstack([f"{live.parent}/*.py"])[0]] == [str(copy)]
+    script = site.script_of("cli_filter", *site.located_config(site.config_path()))
+    assert script == f"{tmp_path}/slurmhooks.d/sets/1/absolute{tmp_path}/c.lua"
+    assert [each.path for each in loading.of_line([f"{source.parent}/*.py"]).sources] == [str(copy)]
 
 
 @pytest.mark.parametrize("text", ["", "home\n", "/home\n/other\n", "\0"])
@@ -265,5 +299,5 @@ def test_a_home_that_is_no_path(write: Write, tmp_path: Path, text: str) -> None
     """Unless slurmhooks.home has one absolute path, there is no configuration, and the error names the file."""
     write("slurmhooks.toml", "")
     file = write("slurmhooks.home", text)
-    with pytest.raises(ConfigError, match=f"{file}: must have one line, the absolute path"):
-        site.sources()
+    with pytest.raises(LoadError, match=f"{file}: must have one line, the absolute path"):
+        launched()

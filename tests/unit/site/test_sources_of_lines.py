@@ -2,13 +2,14 @@
 """Which hook files a line of plugstack.conf names, and which arguments are for handlers."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import plugstack
 from slurmhooks.log import log
-from slurmhooks.site import sources as site
+from slurmhooks.site import loading
 from tests.unit.site.conftest import Write, of_config, of_line
 
 pytestmark = pytest.mark.usefixtures("place_slurm_conf")
@@ -42,7 +43,7 @@ def test_a_wrong_configuration_is_a_load_error(write: Write) -> None:
     """An invalid configuration raises LoadError with all findings."""
     write("slurmhooks.toml", "[nope]\n[neither]\n")
     with pytest.raises(LoadError) as caught:
-        site.of_plugstack([])
+        of_line("")
     assert len(caught.value.findings) == 2
     with pytest.raises(ConfigError):
         of_config()
@@ -72,7 +73,7 @@ def test_wrong_values(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     """A line with an invalid value loads all the same; the log lists the valid values, not for handlers' arguments."""
     path = write("a.py", "")
     attached = log.attach(None, None)
-    named, rest, _ = site.of_plugstack(["init_failure_mode=jobs", "missing_options=", str(path), "missing_options=x"])
+    named, rest = of_line(f"init_failure_mode=jobs missing_options= {path} missing_options=x")
     log.attach(*attached)
     assert (len(named), rest) == (1, ["missing_options=x"])
     assert capsys.readouterr().err.splitlines() == [
@@ -82,28 +83,18 @@ def test_wrong_values(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def test_a_line_whose_folder_is_a_link(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The files of a line all come from the folder that the link leads to."""
-    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
-    inside = write("one/hooks.d/a.py", "")
-    (tmp_path / "current").symlink_to("one")
-    sources, rest, _ = site.of_plugstack(["current/hooks.d/*.py", "x"])
-    assert ([source.path for source in sources], rest) == ([str(inside)], ["x"])
+def test_a_line_that_the_set_lacks(said: SimpleNamespace) -> None:
+    """It has no hooks, which the log says: an edit of plugstack.conf must not fail launches."""
+    for line in ("gone.d/*.py x", "gone.py x", "config=gone.toml -- x"):
+        said.lines.clear()
+        assert of_line(line) == ([], ["x"])
+        assert "the set in force does not have it: deploy one that has it, so this line has no hooks" in str(said.lines)
 
 
-def test_a_line_before_the_first_deployment(tmp_path: Path) -> None:
-    """A line that names files of the deployed bundle has no hooks until one is deployed; then its folder must exist."""
-    for pattern in ("slurmhooks.d/current/hooks.d/*.py", f"{tmp_path}/slurmhooks.d/current/hooks.d/*.py"):
-        assert of_line(f"{pattern} x") == ([], ["x"])
-    (tmp_path / "slurmhooks.d").mkdir()
-    (tmp_path / "slurmhooks.d" / "current").symlink_to("bundles/1")
-    for _ in range(2):
-        with pytest.raises(LoadError, match=f"{tmp_path}/slurmhooks.d/bundles/1/hooks.d: does not exist"):
-            of_line("slurmhooks.d/current/hooks.d/*.py x")
-        (tmp_path / "slurmhooks.d" / "bundles" / "1").mkdir(parents=True, exist_ok=True)
-
-
-def test_a_line_whose_configuration_does_not_exist() -> None:
-    """A configuration that a line of plugstack.conf names must exist."""
-    with pytest.raises(LoadError, match=r"gone\.toml: does not exist; config= in plugstack\.conf names it"):
-        site.of_plugstack(["config=gone.toml"])
+def test_a_line_of_sources(write: Write, tmp_path: Path) -> None:
+    """Before a deployment, lines can be read as they will be: what they name must exist then."""
+    (tmp_path / "slurmhooks.set").unlink()
+    path = write("a.py", "")
+    assert [each.path for each in loading.of_line(["a.py"], source=True).sources] == [str(path)]
+    with pytest.raises(LoadError, match=r"config=gone\.toml: does not exist beside slurm\.conf"):
+        loading.of_line(["config=gone.toml"], source=True)

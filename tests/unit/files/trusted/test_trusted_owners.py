@@ -63,12 +63,7 @@ def test_a_sticky_folder_is_no_safe_place(path: Path, tmp_path: Path) -> None:
 )
 @root
 def test_whose_files_run(
-    path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    owner: int,
-    uid: int,
-    others: tuple[int, ...],
-    runs: bool,
+    path: Path, monkeypatch: pytest.MonkeyPatch, owner: int, uid: int, others: tuple[int, ...], runs: bool
 ) -> None:
     """Files of root and of this process's user are accepted, and for `slurmhooks check` those of further users."""
     monkeypatch.setattr(os, "getuid", lambda: uid)

@@ -61,23 +61,24 @@ except LoadError as error:
     text = str(error)
 reached = []
 os.setgid(int(sys.argv[3])), os.setuid(int(sys.argv[3]))
-for folder in others:
+for number, folder in enumerate(others):
     try:
-        os.close(os.open(folder + "/planted", os.O_CREAT | os.O_WRONLY))
-        reached.append(folder)
+        os.close(os.open(f"{folder}/planted{number}", os.O_CREAT | os.O_WRONLY))
     except OSError:
-        pass
+        continue
+    if os.path.exists(f"{os.path.dirname(path)}/planted{number}"):
+        reached.append(folder)
 print(json.dumps([text, reached]))
 """
 
 
 def answer(base: Path, commands: str, service: str = "") -> tuple[str | None, list[str]]:
-    """Return why the hook file is refused, and in which folders an ordinary user could have planted one."""
+    """Return why the hook file is refused, and through which folders an ordinary user could plant one beside it."""
     lines = (VOLUME + commands).format(base=base)
     places = [f"{base}/{place}" for place in ("conf", "disk/pods/volume", "again", "again/volume")]
     probe = [sys.executable, "-c", PROBE, str(Path(sealed.__file__).parents[2]), str(base), str(NOBODY), *places]
     inner = " ".join(f"'{word}'" if word != PROBE else '"$PROBE"' for word in probe)
-    script = f"set -e\nmkdir -p {base}/disk\n{lines}\n{service} {inner}"
+    script = f"set -e\numask 022\nmkdir -p {base}/disk\n{lines}\n{service} {inner}"
     done = subprocess.run(
         ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c", script],
         env={**os.environ, "PROBE": PROBE},
@@ -92,17 +93,16 @@ def answer(base: Path, commands: str, service: str = "") -> tuple[str | None, li
 
 @root
 @pytest.mark.parametrize("case", CASES)
-def test_read_only_mounts(tmp_path: Path, case: str) -> None:
+def test_read_only_mounts(reachable: Path, case: str) -> None:
     """A file in a folder of mode 1777 runs only if no place shows it writable; the error names such a place."""
-    tmp_path.chmod(0o755)
     commands, expected = CASES[case]
-    text, reached = answer(tmp_path, commands)
+    text, reached = answer(reachable, commands)
     if expected is None:
         assert (text, reached) == (None, [])
     else:
         assert text is not None
         assert "is writable by everybody" in text
-        assert expected.format(base=tmp_path) in text
+        assert expected.format(base=reachable) in text
     if reached:
         assert text is not None
 

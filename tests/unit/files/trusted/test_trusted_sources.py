@@ -11,10 +11,10 @@ from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import slurm_conf
 from slurmhooks.handlers import loader
 from slurmhooks.handlers.loader import Source
-from slurmhooks.site import manifest
 from slurmhooks.site import sources as site
+from tests.sets import put_in_force
 from tests.unit.files.trusted.conftest import EVIL, EXPOSURES, Write, give_away, make_world_writable, root
-from tests.unit.site.conftest import of_config
+from tests.unit.site.conftest import launched, of_config, of_line
 
 
 @root
@@ -25,40 +25,33 @@ def test_a_configuration_in_an_exposed_folder(
     """A configuration below a folder that others can write to is refused."""
     path = write("site/slurm/slurmhooks.toml", "")
     monkeypatch.setenv("SLURM_CONF", str(path.with_name("slurm.conf")))
+    put_in_force(path.parent)
     assert of_config()[1] == []
     EXPOSURES[exposure][0](tmp_path / "site")
-    for read in (site.sources, of_config, site.lua_version):
+    for read in (launched, of_config, site.lua_version):
         with pytest.raises((ConfigError, LoadError), match=f"{EXPOSURES[exposure][2]} {tmp_path}/site$"):
             read()
     path.unlink()
     with pytest.raises(ConfigError):
-        site.sources()
+        launched()
 
 
 def test_hook_files_that_others_could_take_away(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A glob is refused if others could remove the files that it matches."""
     monkeypatch.setenv("SLURM_CONF", str(write("slurm.conf", "")))
     write("slurmhooks.toml", '[hooks]\npaths = ["site/hooks.d/*.py"]\n')
+    put_in_force(tmp_path)
     (tmp_path / "site" / "hooks.d").mkdir(parents=True)
     assert of_config()[1] == []
     make_world_writable(tmp_path / "site")
-    for read in (site.sources, of_config, lambda: site.of_plugstack(["site/hooks.d/*.lua"])):
+    for read in (launched, of_config, lambda: of_line("site/hooks.d/*.lua")):
         with pytest.raises(LoadError, match=f"chmod o-w {tmp_path}/site$"):
             read()
 
 
-def test_a_manifest_in_an_exposed_folder(write: Write, tmp_path: Path) -> None:
-    """Python also refuses a manifest below a folder that others can write to."""
-    path = write("site/slurmhooks.manifest", "slurmhooks-manifest 2 0x1\nline a\nsource /etc/b.py\nend\n")
-    assert manifest.read(["a"], str(path)) == [["source", "/etc/b.py"], ["end"], [""]]
-    make_world_writable(tmp_path / "site")
-    with pytest.raises(LoadError, match=f"chmod o-w {tmp_path}/site$"):
-        manifest.read(["a"], str(path))
-
-
 def test_a_relative_slurm_conf(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A relative SLURM_CONF is relative to the current folder."""
-    write("site/slurmhooks.toml", "")
+    put_in_force(write("site/slurmhooks.toml", "").parent)
     for folder, conf in ((tmp_path, "site/slurm.conf"), (tmp_path / "site", "slurm.conf")):
         monkeypatch.chdir(folder)
         monkeypatch.setenv("SLURM_CONF", conf)

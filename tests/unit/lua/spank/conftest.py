@@ -16,12 +16,12 @@ from slurmhooks.log import LEVELS, log
 from slurmhooks.lua import spank
 from slurmhooks.lua.spank_handle import View
 from slurmhooks.lua.spank_options import LuaOption
-from slurmhooks.testing.spank import DEFAULTS, Slurm
+from slurmhooks.workshop.testing.spank import DEFAULTS, FakeSpankModule
 
 Lines = list[tuple[str, str]]
 
 
-class Native(Slurm):
+class Native(FakeSpankModule):
     """A stand-in with the functions that only scripts use."""
 
     def __init__(self, items: dict[str, Any] | None = None) -> None:

@@ -6,9 +6,9 @@ from itertools import product
 from pathlib import Path
 
 from slurmhooks.handlers import loader
-from slurmhooks.lua.source import Script
 from slurmhooks.lua.spank_options import LuaOption
-from slurmhooks.lua.spelling import skeleton
+from slurmhooks.workshop.adopt.script import Script
+from slurmhooks.workshop.adopt.spelling import skeleton
 from tests.unit.lua.spank.conftest import Site
 
 OPTIONS = """
@@ -87,7 +87,7 @@ USAGES = (
 
 
 def test_ported_options_are_those_of_the_script(site: Site, tmp_path: Path) -> None:
-    """The hook file that `slurmhooks port` writes defines options with the same name, argument and help text."""
+    """The hook file of `slurmhooks adopt --port` defines options with the same name, argument and help text."""
     tables = [
         f'{{ name = "o{index}", usage = {usage}{arginfo}{has_arg}, cb = "given" }}'
         for index, (usage, arginfo, has_arg) in enumerate(
@@ -101,7 +101,7 @@ def test_ported_options_are_those_of_the_script(site: Site, tmp_path: Path) -> N
     script = f"function given() return 0 end\nspank_options = {{ {', '.join(tables)} }}\n"
     site.write(script)
     ported = tmp_path / "ported.py"
-    ported.write_text(skeleton(Script(script), "script.lua"))
+    ported.write_text(skeleton(Script(script.encode()), "script.lua"))
     theirs, ours = site.load().options, loader.load([loader.Source(path=str(ported))]).options
     assert [(option.name, option.has_arg, option.usage) for option in ours] == [
         (option.name, option.has_arg, option.usage) for option in theirs
@@ -116,5 +116,5 @@ def test_options_that_a_script_computes() -> None:
     """Where the number of arguments is computed, the option takes one, and a comment says so."""
     text = 'local n = 1\nspank_options = { { name = "x" .. "", usage = "u" }, { name = "y", usage = n, has_arg = n } }'
     assert 'y = hook.spank.option("y", "ARG", usage="...")  # the script computes has_arg' in skeleton(
-        Script(text), "s"
+        Script(text.encode()), "s"
     )

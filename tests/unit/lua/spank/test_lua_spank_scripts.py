@@ -36,24 +36,10 @@ def test_the_last_of_the_glob_runs_first(site: Site) -> None:
 @pytest.mark.parametrize(
     ("value", "code"),
     [
-        ("", 0),
-        ("nil", 0),
-        ("0", 0),
-        ("1", 0),
-        ("7", 0),
-        ("-1", -1),
-        ("-5", -1),
-        ("'-1'", -1),
-        ("-0.5", 0),
-        ("true", 0),
-        ("false", 0),
-        ("{}", 0),
-        ("0, -1", 0),
-        ("-1, 0", -1),
-        ("'text'", 0),
-        ("-math.huge", -1),
+        ("", 0), ("nil", 0), ("0", 0), ("1", 0), ("7", 0), ("-1", -1), ("-5", -1), ("'-1'", -1), ("-0.5", 0),
+        ("true", 0), ("false", 0), ("{}", 0), ("0, -1", 0), ("-1, 0", -1), ("'text'", 0), ("-math.huge", -1),
     ],
-)
+)  # fmt: skip
 def test_what_a_callback_returns(site: Site, value: str, code: int) -> None:
     """Only a negative number is a failure."""
     site.write(f"function slurm_spank_exit(spank) return {value} end")

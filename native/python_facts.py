@@ -29,6 +29,7 @@ def main() -> None:
     print(os.path.dirname(library))
     print(sysconfig.get_path("stdlib"))
     print(package)
+    print(os.path.realpath(sys.executable))  # without links
 
 
 main()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What periodic rules do to jobs and nodes: calls of libslurm, as the user of the process. Loaded by
+ * What periodic handlers do to jobs and nodes: calls of libslurm, as the user of the process. Loaded by
  * slurmhooks/slurmctld/libslurm.py with ctypes.
  *
  * Each function that acts returns 0, or an error number of Slurm. It may wait for slurmctld, up to MessageTimeout and

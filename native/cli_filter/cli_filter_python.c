@@ -66,11 +66,12 @@ static int call(enum filter which, slurm_opt_t *opt, int early, int offset, uint
     if (opt && known < 0)
         command = command_of(opt);
     if (known < 0 && !line)
-        slurm_debug("slurmhooks: no hook manifest (%s): Python starts in every command; run 'slurmhooks compile'", why);
+        slurm_debug("slurmhooks: no hook manifest (%s): Python starts in every command; run 'slurmhooks deploy'", why);
     known = line != NULL;
     if (line && !(line->calls[which] & (1u << command)))
         return 0;
-    if (STUB_CALL(&entry, &outcome, which, command, (intptr_t)opt, early, offset, job_id, step_id, known))
+    if (STUB_CALL(&entry, &outcome, which, command, (intptr_t)opt, early, offset, job_id, step_id,
+                  line ? (intptr_t)line->text : 0))
         return FAILED;
     free(outcome.message);
     return outcome.rc;

@@ -56,14 +56,3 @@ void finish_python(const struct running_python *running, int seconds, char *text
     while (waitpid(running->pid, NULL, 0) < 0 && errno == EINTR)
         ;
 }
-
-int run_python(const char *const *command, int seconds, char *text, size_t size)
-{
-    struct running_python running;
-    int error = begin_python(command, &running);
-
-    text[0] = '\0';
-    if (!error)
-        finish_python(&running, seconds, text, size);
-    return error;
-}

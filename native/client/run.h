@@ -25,7 +25,4 @@ int begin_python(const char *const *command, struct running_python *running);
  */
 void finish_python(const struct running_python *running, int seconds, char *text, size_t size);
 
-/* Do both. RET 0, or an errno if Python could not be started. */
-int run_python(const char *const *command, int seconds, char *text, size_t size);
-
 #endif

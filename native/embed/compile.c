@@ -20,10 +20,21 @@ static PyObject *compile_file(PyObject *self, PyObject *arguments)
     return Py_CompileStringObject(source, py_path, Py_file_input, NULL, -1);
 }
 
+/* text_at(address) */
+static PyObject *text_at(PyObject *self, PyObject *py_address)
+{
+    const char *text = PyLong_AsVoidPtr(py_address);
+
+    (void)self;
+    return PyErr_Occurred() ? NULL : PyBytes_FromString(text);
+}
+
+PyDoc_STRVAR(text_doc, "Return the text at an address.");
 PyDoc_STRVAR(compile_doc, "Compile the content of a file, as the built-in compile() does.");
 
 static PyMethodDef methods[] = {
     {"compile_file", compile_file, METH_VARARGS, compile_doc},
+    {"text_at", text_at, METH_O, text_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -55,9 +55,10 @@ static PyStatus fill(PyConfig *config, const char *directory)
         wchar_t **member;
         const char *value;
     } strings[] = {
-        {&config->program_name, SLURMHOOKS_PYTHON_EXECUTABLE},
-        {&config->executable, SLURMHOOKS_PYTHON_EXECUTABLE},
-        {&config->base_executable, SLURMHOOKS_PYTHON_EXECUTABLE},
+        /* CPython would follow the links of another name; finish_paths() sets the name of the virtual environment. */
+        {&config->program_name, SLURMHOOKS_PYTHON_REAL},
+        {&config->executable, SLURMHOOKS_PYTHON_REAL},
+        {&config->base_executable, SLURMHOOKS_PYTHON_REAL},
         /* Otherwise CPython looks for pyvenv.cfg and for the files of its own build. */
         {&config->home, SLURMHOOKS_PYTHON_BASE_PREFIX},
         {&config->base_prefix, SLURMHOOKS_PYTHON_BASE_PREFIX},
@@ -118,19 +119,27 @@ static void finish_paths(void)
     }
 }
 
-/*
- * Tell slurmhooks/files/slurm_conf.py the folder of slurm.conf, as -X slurmhooks_sysconfdir=PATH does. It is used if
- * the environment has no SLURM_CONF; Slurm's own programs know the path from their build. RET 0 or -1.
- */
-static int set_sysconfdir(void)
+/* Set a value of sys._xoptions, as -X NAME=PATH does. RET 0 or -1. */
+static int set_option(const char *name, const char *path)
 {
     PyObject *py_options = PySys_GetObject("_xoptions"); /* borrowed */
-    PyObject *py_path = py_options ? PyUnicode_DecodeFSDefault(SLURMHOOKS_SYSCONFDIR) : NULL;
-    int rc = py_path ? PyDict_SetItemString(py_options, "slurmhooks_sysconfdir", py_path) : -1;
+    PyObject *py_path = py_options ? PyUnicode_DecodeFSDefault(path) : NULL;
+    int rc = py_path ? PyDict_SetItemString(py_options, name, py_path) : -1;
 
     Py_XDECREF(py_path);
     PyErr_Clear();
     return rc;
+}
+
+/*
+ * Tell slurmhooks/files the folder of slurm.conf, which is used if the environment has no SLURM_CONF, because Slurm's
+ * own programs know the path from their build; and the folder of this library. RET 0 or -1.
+ */
+static int set_options(const char *directory)
+{
+    return set_option("slurmhooks_sysconfdir", SLURMHOOKS_SYSCONFDIR) || set_option("slurmhooks_plugins", directory)
+               ? -1
+               : 0;
 }
 
 /*
@@ -177,7 +186,7 @@ static PyStatus start_python(const char *directory)
     if (PyStatus_Exception(status))
         return status;
     finish_paths();
-    if (set_sysconfdir() || deadline_install() || compile_install())
+    if (set_options(directory) || deadline_install() || compile_install())
         return PyStatus_NoMemory();
     return status;
 }
@@ -198,7 +207,7 @@ static int join_running(const char *directory)
         Py_XDECREF(py_entry);
     }
     if (!rc)
-        rc = set_sysconfdir() || deadline_install() || compile_install();
+        rc = set_options(directory) || deadline_install() || compile_install();
     if (rc) {
         PyErr_Clear();
         log_error("cannot extend the search path of the Python that another plugin has started");

@@ -27,8 +27,7 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 extern char *slurm_xstrdup(const char *text);
 extern void slurm_xfree(void **item);
 
-struct slurmhooks_point slurmhooks_point = {
-    .entry = "slurmhooks.entry.job_submit:load", .section = "job_submit", .late = &slurmhooks_late_queries};
+struct slurmhooks_point slurmhooks_point = {.name = "job_submit", .late = &slurmhooks_late_queries};
 
 /* Append a message for the user to those of earlier plugins. */
 static void append_message(char **err_msg, const char *text)
@@ -185,7 +184,7 @@ static bool is_interactive_component(const job_desc_msg_t *job_desc)
 extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid, char **err_msg)
 {
     struct slurmhooks_event event = {
-        .job_desc = job_desc, .uid = submit_uid, .owner = job_desc->user_id, .err_msg = err_msg};
+        .job_desc = job_desc, .uid = submit_uid, .owner = job_desc->user_id, .err_msg = err_msg, .steady = true};
 
     /* Handlers take a component with an environment for one of a batch job. srun and salloc send none, and slurmctld
      * ignores it, but other clients may. */
@@ -254,6 +253,7 @@ static int modify(job_desc_msg_t *job_desc, void *job_record, uint32_t modify_ui
         .uid = modify_uid,
         .owner = slurmhooks_record_owner(job_record, modify_uid),
         .err_msg = err_msg,
+        .steady = true,
     };
 
     restore_sent(job_desc, job_record);

@@ -36,8 +36,7 @@ static void begin_settings(void)
     slurmhooks_begin_settings(slurm_conf.state_save_location);
 }
 
-struct slurmhooks_point slurmhooks_point = {
-    .entry = "slurmhooks.entry.jobcomp:load", .section = "job_end", .prepare = begin_settings};
+struct slurmhooks_point slurmhooks_point = {.name = "jobcomp", .prepare = begin_settings};
 static struct slurmhooks_settings settings;
 static struct slurmhooks_next next;
 static struct slurmhooks_spool *spool;
@@ -65,10 +64,12 @@ static uint32_t job_id_of(const void *job)
     return 0;
 }
 
-/* Pack a record with long texts, since workers cannot ask for them later. */
+/* Pack a record with long texts, since workers cannot ask for them later; while the spool fills, only with their
+ * beginnings. */
 static void put_record(struct slurmhooks_buffer *message, const void *job)
 {
-    message->longest = SLURMHOOKS_WHOLE;
+    message->longest = slurmhooks_spool_is_filling(spool) ? SLURMHOOKS_SHORT : SLURMHOOKS_WHOLE;
+    message->cuts = true;
     if (record_table())
         slurmhooks_put_struct(message, TABLE_record, job);
 }
@@ -95,7 +96,7 @@ static bool open_spool(void)
     char why[512];
 
     if (!spool && !(spool = slurmhooks_spool_open(&config, why, sizeof(why)))) {
-        log_error("the spool of [job_end] cannot be opened: %s", why);
+        log_error("the spool of [jobcomp] cannot be opened: %s", why);
         return false;
     }
     if (!delivery && slurmhooks_point.client &&
@@ -108,18 +109,18 @@ static int keep(uint32_t hook, const void *job)
 {
     struct slurmhooks_buffer message;
     uint32_t job_id = job_id_of(job);
-    bool kept = false;
 
+    if (!open_spool()) {
+        log_error("the record of JobId=%u is lost", job_id);
+        return SLURM_ERROR;
+    }
     slurmhooks_begin(&message, SLURMHOOKS_REQUEST);
     put_record(&message, job);
     if (!slurmhooks_end(&message, hook, 0, 0)) {
         log_error("the record of JobId=%u is lost: it is larger than a message can be, or memory is short", job_id);
         return SLURM_ERROR;
     }
-    if (open_spool())
-        kept = slurmhooks_spool_append(spool, hook, job_id, message.data, message.size);
-    else
-        log_error("the record of JobId=%u is lost", job_id);
+    bool kept = slurmhooks_spool_append(spool, hook, job_id, message.data, message.size);
     free(message.data);
     if (kept && delivery)
         slurmhooks_delivery_ring(delivery, job_id);
@@ -154,7 +155,7 @@ extern int init(void)
     if (!in_slurmctld())
         return sound ? SLURM_SUCCESS : SLURM_ERROR;
     if (!sound && getenv("SLURMCTLD_RECONF")) {
-        log_error("slurmctld is not reconfigured: [job_end] of slurmhooks.toml, or what it names, cannot be used");
+        log_error("slurmctld is not reconfigured: [jobcomp] of slurmhooks.toml, or what it names, cannot be used");
         fini();
         return SLURM_ERROR;
     }
@@ -209,6 +210,6 @@ extern void *jobcomp_p_get_jobs(void *condition)
     LEAVES_ERRNO(errno);
     if (next.get_jobs)
         return next.get_jobs(condition);
-    slurm_info("jobcomp/python cannot show jobs: set [job_end] next to a plugin that can");
+    slurm_info("jobcomp/python cannot show jobs: set [jobcomp] next to a plugin that can");
     return NULL;
 }

@@ -56,7 +56,7 @@ static const char *verify(void *handle, const char *name)
 
 static int fail(struct slurmhooks_next *next, const char *name, const char *path, const char *why)
 {
-    log_error("[job_end] next = \"%s\": %s: %s", name, path, why);
+    log_error("[jobcomp] next = \"%s\": %s: %s", name, path, why);
     if (next->handle)
         dlclose(next->handle);
     *next = (struct slurmhooks_next){0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Loads another jobcomp plugin, [job_end] next, to which calls are passed on: Slurm itself loads only one. */
+/* Loads another jobcomp plugin, [jobcomp] next, to which calls are passed on: Slurm itself loads only one. */
 #ifndef SLURMHOOKS_NEXT_H
 #define SLURMHOOKS_NEXT_H
 

@@ -70,7 +70,7 @@ bool slurmhooks_read_settings(struct slurmhooks_settings *settings, const char *
     snprintf(settings->spool, sizeof(settings->spool), "%s/slurmhooks", state_save_location);
     int error = text ? begin(state_save_location) : ENOMEM;
     if (error) {
-        log_error("[job_end] cannot be read: %s: %s", SLURMHOOKS_PYTHON_EXECUTABLE, strerror(error));
+        log_error("[jobcomp] cannot be read: %s: %s", SLURMHOOKS_PYTHON_EXECUTABLE, strerror(error));
         free(text);
         return false;
     }
@@ -78,11 +78,11 @@ bool slurmhooks_read_settings(struct slurmhooks_settings *settings, const char *
     has_begun = false;
     while ((line = strsep(&rest, "\n")))
         if (*line && !take(settings, line, &end)) {
-            log_error("[job_end] cannot be read: %s", line);
+            log_error("[jobcomp] cannot be read: %s", line);
             clean = false;
         }
     free(text);
     if (!end && clean)
-        log_error("[job_end] cannot be read: %s has printed nothing", SLURMHOOKS_PYTHON_EXECUTABLE);
+        log_error("[jobcomp] cannot be read: %s has printed nothing", SLURMHOOKS_PYTHON_EXECUTABLE);
     return end && clean;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads [job_end] of slurmhooks.toml by starting a Python process. */
+/* Reads [jobcomp] of slurmhooks.toml by starting a Python process. */
 #ifndef SLURMHOOKS_JOBCOMP_SETTINGS_H
 #define SLURMHOOKS_JOBCOMP_SETTINGS_H
 

@@ -18,12 +18,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "checksum.h"
 #include "jobcomp/lost.h"
 
 /* A segment of at least this size in bytes is closed. Readers remove whole segments. */
 #define SEGMENT_MAX (UINT64_C(4) << 20)
 /* The size limit of the spool is at least this many segments. */
 #define SEGMENTS 8
+/* The part of the size limit from which on a spool is filling. */
+#define FILLING 4
 /* Seconds between two log lines about lost records, and between two measurements of the folder. */
 #define QUIET 60
 #define LOOK 1
@@ -41,7 +44,7 @@ struct slurmhooks_spool {
     uint64_t used; /* size of the folder at the last measurement, and of the data appended since */
     uint64_t last; /* the time of the last frame */
     int64_t looked;
-    bool dirty;
+    bool dirty, filling;
 
     /* How many records were lost since the start, and how many of these losses were logged. */
     uint64_t lost, told;
@@ -56,10 +59,8 @@ static int64_t seconds(void)
     return now.tv_sec;
 }
 
-static void say(struct slurmhooks_spool *spool, bool error, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void say(struct slurmhooks_spool *spool, bool error, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void say(struct slurmhooks_spool *spool, bool error, const char *format,
+                                                      ...)
 {
     char line[512];
     va_list arguments;
@@ -68,23 +69,6 @@ static void say(struct slurmhooks_spool *spool, bool error, const char *format, 
     vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
     spool->config.log(error, line);
-}
-
-/* CRC-32 of IEEE 802.3, as in zlib. */
-static uint32_t checksum(uint32_t sum, const void *data, size_t size)
-{
-    static const uint32_t table[16] = {
-        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
-        0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
-    };
-    const uint8_t *bytes = data;
-
-    sum = ~sum;
-    for (size_t i = 0; i < size; i++) {
-        sum = table[(sum ^ bytes[i]) & 15] ^ sum >> 4;
-        sum = table[(sum ^ bytes[i] >> 4) & 15] ^ sum >> 4;
-    }
-    return ~sum;
 }
 
 /* RET whether an error says that the disk, or the part of it that SlurmUser may use, is full. */
@@ -299,7 +283,7 @@ static const char *make_room(struct slurmhooks_spool *spool, uint64_t size)
     if (spool->used + size > spool->config.limit && seconds() - spool->looked >= LOOK)
         look(spool);
     if (spool->used + size > spool->config.limit)
-        return "the spool is full ([job_end] spool_size)";
+        return "the spool is full ([jobcomp] spool_size)";
     if (spool->segment >= 0 && (!spool->size || spool->size + size <= (most < SEGMENT_MAX ? most : SEGMENT_MAX)))
         return NULL;
     return begin_segment(spool) ? NULL : strerror(errno);
@@ -352,8 +336,8 @@ bool slurmhooks_spool_append(struct slurmhooks_spool *spool, uint32_t hook, uint
     if (frame.time <= spool->last)
         frame.time = spool->last + 1;
     spool->last = frame.time;
-    frame.checksum = checksum(0, (const char *)&frame + after, sizeof(frame) - after);
-    frame.checksum = checksum(frame.checksum, message, size);
+    frame.checksum = slurmhooks_checksum(0, (const char *)&frame + after, sizeof(frame) - after);
+    frame.checksum = slurmhooks_checksum(frame.checksum, message, size);
 
     const char *reason = make_room(spool, sizeof(spool->head) + sizeof(frame) + size + padding);
     memcpy(frame.key, spool->head.key, sizeof(frame.key)); /* make_room() may have begun another segment */
@@ -363,6 +347,22 @@ bool slurmhooks_spool_append(struct slurmhooks_spool *spool, uint32_t hook, uint
         lose(spool, hook, job_id, reason);
     pthread_mutex_unlock(&spool->lock);
     return !reason;
+}
+
+bool slurmhooks_spool_is_filling(struct slurmhooks_spool *spool)
+{
+    uint64_t most = spool->config.limit / FILLING;
+
+    pthread_mutex_lock(&spool->lock);
+    if (spool->used > most && seconds() - spool->looked >= LOOK)
+        look(spool);
+    bool filling = spool->used > most;
+    if (filling && !spool->filling)
+        say(spool, true, "%s has reached a quarter of [jobcomp] spool_size: longer texts of records are cut",
+            spool->config.folder);
+    spool->filling = filling;
+    pthread_mutex_unlock(&spool->lock);
+    return filling;
 }
 
 void slurmhooks_spool_sync(struct slurmhooks_spool *spool)

@@ -59,6 +59,12 @@ struct slurmhooks_spool *slurmhooks_spool_open(const struct slurmhooks_spool_con
 bool slurmhooks_spool_append(struct slurmhooks_spool *spool, uint32_t hook, uint32_t job_id, const void *message,
                              size_t size);
 
+/*
+ * RET whether a quarter of the size limit is used, by records that wait or are dead letters. Records then have to be
+ * short, so that long texts of some jobs leave room for records of all others. Logs when that begins.
+ */
+bool slurmhooks_spool_is_filling(struct slurmhooks_spool *spool);
+
 /* Force new records onto the disk, if the policy is INTERVAL. */
 void slurmhooks_spool_sync(struct slurmhooks_spool *spool);
 

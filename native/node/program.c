@@ -52,7 +52,7 @@ DROPS(slurm_debug2)
 DROPS(slurm_debug3)
 DROPS(slurm_debug4)
 
-/* Start again under the absolute path: the core library is found beside it. */
+/* Start again under the path without links: the core library is found beside it. */
 static void start_by_path(char *argv[])
 {
     char path[4096];
@@ -61,6 +61,8 @@ static void start_by_path(char *argv[])
     if (length <= 0)
         return;
     path[length] = '\0';
+    if (!strcmp(argv[0], path))
+        return;
     argv[0] = path;
     execv(path, argv);
 }
@@ -71,12 +73,13 @@ int main(int argc, char *argv[])
     struct slurmhooks_outcome outcome;
     const char *why;
 
-    if (argc > 0 && argv[0][0] != '/')
+    stub_folder = "";
+    if (argc > 0)
         start_by_path(argv);
     const struct manifest_line *line = manifest_find_point(MANIFEST_NODE, &why);
     if (line && !line->calls[HOOK_health_check])
         return 0;
-    if (STUB_CALL(&entry, &outcome, line != NULL))
+    if (STUB_CALL(&entry, &outcome, line ? (intptr_t)line->text : 0))
         return FAILED;
     free(outcome.message);
     return outcome.rc;

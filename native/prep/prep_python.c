@@ -57,7 +57,7 @@ struct job {
     struct slurmhooks_buffer structs; /* packed under slurmctld's locks */
 };
 
-struct slurmhooks_point slurmhooks_point = {.entry = "slurmhooks.entry.prep:load", .section = "prep"};
+struct slurmhooks_point slurmhooks_point = {.name = "prep"};
 static struct callbacks callbacks;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

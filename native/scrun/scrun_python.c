@@ -166,8 +166,8 @@ static const char **read_environment(lua_State *L, int table)
     return environment;
 }
 
-/* Whether the manifest records what Python loads for scrun. Otherwise Python reads the configuration. */
-static int in_manifest;
+/* The manifest that records what Python loads for scrun. Otherwise, NULL, Python reads the configuration. */
+static const char *manifest;
 
 /* Whether staging in the container has failed, or has not ended yet. */
 static int not_staged_in = 1;
@@ -193,7 +193,7 @@ static int run_stage_in(lua_State *L)
 
     not_staged_in = 1; /* stage_out may be called before this ends */
     turns_begin_in(&container.cancelled);
-    int rc = return_code(STUB_CALL(&entry, &outcome, (intptr_t)&container, in_manifest), &outcome), failed = 0;
+    int rc = return_code(STUB_CALL(&entry, &outcome, (intptr_t)&container, (intptr_t)manifest), &outcome), failed = 0;
     int has_script = !rc && !container.cancelled && lua_isfunction(L, lua_upvalueindex(1));
     if (has_script) {
         if (moved_bundle) {
@@ -235,7 +235,7 @@ static int run_stage_out(lua_State *L)
     };
 
     turns_begin_out();
-    int rc = return_code(STUB_CALL(&entry, &outcome, (intptr_t)&container, in_manifest), &outcome), failed = 0;
+    int rc = return_code(STUB_CALL(&entry, &outcome, (intptr_t)&container, (intptr_t)manifest), &outcome), failed = 0;
     /* Called even if Python has failed: what the site's script has staged in must be staged out. */
     int has_script = lua_isfunction(L, lua_upvalueindex(1));
     if (has_script)
@@ -257,12 +257,12 @@ static int find_script(lua_State *L)
     const struct manifest_line *line = manifest_find_point(MANIFEST_SCRUN, &why);
 
     lua_settop(L, 0);
-    in_manifest = line != NULL;
+    manifest = line ? line->text : NULL;
     if (line) {
         lua_pushstring(L, line->script);
         return 1;
     }
-    slurm_debug("slurmhooks: no hook manifest (%s): Python starts in every scrun; run 'slurmhooks compile'", why);
+    slurm_debug("slurmhooks: no hook manifest (%s): Python starts in every scrun; run 'slurmhooks deploy'", why);
     int failed = STUB_CALL(&entry, &outcome) || outcome.rc;
     lua_pushstring(L,
                    failed && !outcome.message ? "slurmhooks: Python did not start; see scrun's log" : outcome.message);

@@ -36,8 +36,18 @@ local function run(path)
    return slurm_scrun_stage_in, slurm_scrun_stage_out
 end
 
--- Added as the last searcher: a module of the site takes precedence.
-table.insert(package.searchers or package.loaders, function(module)
+-- Added as the last searchers: a module of the site takes precedence. Libraries of a set are beside the script.
+local searchers = package.searchers or package.loaders
+table.insert(searchers, function(module)
+   local path = (script:match("^(.*/)") or "") .. module:gsub("%.", "/") .. ".lua"
+   local file = io.open(path, "r")
+   if not file then
+      return "\n\tno file '" .. path .. "'"
+   end
+   file:close()
+   return assert(loadfile(path))
+end)
+table.insert(searchers, function(module)
    if module == "json" then
       return assert(loadfile(plugins .. "/slurmhooks/json.lua"))
    end

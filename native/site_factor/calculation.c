@@ -32,7 +32,7 @@
 #define WORKER_MS 200
 /* The most members that job_record_t may have. */
 #define MOST_MEMBERS 512
-struct slurmhooks_point slurmhooks_point = {.entry = "slurmhooks.entry.site_factor:load", .section = "priority"};
+struct slurmhooks_point slurmhooks_point = {.name = "site_factor"};
 
 static pthread_t thread;
 static bool running;

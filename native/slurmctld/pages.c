@@ -51,7 +51,9 @@ struct page {
     bool skipping;        /* its first record has not been reached */
     bool single;          /* the answer has at most one row */
     bool counting;        /* rows are counted instead of sent */
-    bool endless;         /* all rows are in one answer */
+    bool alike;           /* all rows are alike: none of their members is asked for */
+    uint64_t tally[2];    /* of rows that are alike: how many, and as how many jobs they count */
+    bool endless;         /* all rows are in one answer, so that no page follows */
     struct end before;    /* the end of the page before this one */
     uint64_t cursor;      /* the number of its cursor, instead; 0: none */
     struct end end;       /* of this page, if records move */
@@ -81,8 +83,13 @@ static int add_row(void *row, void *argument)
     struct slurmhooks_buffer *result = &page->question->result;
     size_t start = result->size;
 
-    if (!slurmhooks_selection_takes(selection, row, true))
+    if (selection->needs && !slurmhooks_selection_takes(selection, row, true))
         return 0;
+    if (page->alike) {
+        page->tally[0]++;
+        page->tally[1] += page->jobs;
+        return 0;
+    }
     slurmhooks_put_some(result, selection->table, row, selection->members, selection->member_count);
     if (page->counting)
         slurmhooks_group(&page->groups, result, start, page->jobs);
@@ -109,8 +116,8 @@ static bool is_full(struct page *page)
 {
     const struct slurmhooks_buffer *result = &page->question->result;
 
-    if (result->failed || page->endless)
-        return result->failed;
+    if (result->failed)
+        return true;
     return result->size > PAGE_SIZE || (!page->single && is_late(page));
 }
 
@@ -129,7 +136,7 @@ static int read_record(void *record, struct page *page)
     const struct slurmhooks_records *records = page->records;
     uint64_t needs = page->selection.needs;
 
-    if (records->moves)
+    if (records->moves && !page->endless)
         page->end.keys[page->end.count_read % KEYS] = slurmhooks_load(page->selection.key, record);
     page->end.count_read++;
     if (records->visible && !records->visible(record, page->question->event))
@@ -138,6 +145,14 @@ static int read_record(void *record, struct page *page)
         return 0;
     page->jobs = page->counting && records->jobs ? records->jobs(record) : 1;
     return records->row && needs ? records->row(record, needs, add_row, page) : add_row(record, page);
+}
+
+/* A slurmhooks_visit: read a record of a page that has all rows. */
+static int visit_each(void *record, void *argument)
+{
+    struct page *page = argument;
+
+    return page->question->result.failed ? -1 : read_record(record, page);
 }
 
 /* Read a record, or end the page before it. IN index: of the record. */
@@ -343,17 +358,24 @@ static bool answer_page(struct slurmhooks_question *question, bool counting)
     }
     slurmhooks_selection_close(&page.selection);
     slurmhooks_records_lock(page.records);
-    if (page.records->next && !question->event->in_walk) {
+    page.alike = counting && page.selection.members && !page.selection.member_count;
+    if (page.records->next && !question->event->in_walk && !(counting && question->event->steady)) {
         add_from_cursor(&page);
-    } else {
+    } else if (counting) {
         /* Rows that the next page may repeat can be left out by those who read them, but not by those who count. */
-        page.endless = counting;
+        page.endless = true;
+        page.records->walk(visit_each, &page);
+    } else {
         page.records->walk(visit_record, &page);
         if (page.skipping && page.records->moves) /* there are fewer records than before the page */
             begin_rows(&page);
     }
     slurmhooks_records_unlock(page.records);
     free(page.groups.places);
+    if (page.tally[0]) {
+        slurmhooks_put(&question->result, page.selection.table, NULL, 0);
+        slurmhooks_put(&question->result, SLURMHOOKS_TALLY, page.tally, sizeof(page.tally));
+    }
     return true;
 }
 

@@ -60,16 +60,18 @@ static void start_workers(void)
         snprintf(plugins, sizeof(plugins), "slurmhooks_plugins=%.*s/slurmhooks",
                  slash ? (int)(slash - info.dli_fname) : 1, slash ? info.dli_fname : ".");
     }
+    char entry[64]; /* MODULE:FUNCTION that loads the handlers */
+    snprintf(entry, sizeof(entry), "slurmhooks.entry.%s:load", slurmhooks_point.name);
     /* The modules on the disk may be replaced while slurmctld runs: they refuse to serve a plugin of another build. */
     const char *const command[] = {
-        ISOLATED_PYTHON,        "-X", "slurmhooks_build=" SLURMHOOKS_IDENTITY, "-X", plugins, "-m", "slurmhooks.worker",
-        slurmhooks_point.entry, NULL};
+        ISOLATED_PYTHON, "-X", "slurmhooks_build=" SLURMHOOKS_IDENTITY, "-X", plugins, "-m", "slurmhooks.worker",
+        entry,           NULL};
     if (slurmhooks_point.prepare)
         slurmhooks_point.prepare();
     slurmhooks_point.client =
         slurmhooks_client_start(&(struct slurmhooks_client_config){command, log_line, slurmhooks_point.late});
     if (!slurmhooks_point.client)
-        log_error("the workers of [%s] cannot be started: its hooks do not run", slurmhooks_point.section);
+        log_error("the workers of [%s] cannot be started: its hooks do not run", slurmhooks_point.name);
 }
 
 void slurmhooks_start_workers(void)
@@ -138,7 +140,7 @@ static bool settle(const struct slurmhooks_call *call, enum slurmhooks_result re
     if (result == SLURMHOOKS_UNAVAILABLE && slurmhooks_point.client &&
         slurmhooks_client_accepts(slurmhooks_point.client)) {
         log_error("a request of %s was accepted without hooks ([%s] on_unavailable): %s", call->whom,
-                  slurmhooks_point.section, failure->detail);
+                  slurmhooks_point.name, failure->detail);
         log_decision(call, UNSERVED_PASSED_UNAVAILABLE, result, 0, failure);
     } else if (result != SLURMHOOKS_UNAVAILABLE && failure->lenient && (in_time || failure->all_lenient)) {
         const char *what = in_time ? "the handler is left out (on_error)" : "accepted (on_error)";

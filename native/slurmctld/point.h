@@ -21,8 +21,7 @@
 
 /* A plugin and its workers; each plugin defines its own. */
 extern struct slurmhooks_point {
-    const char *entry;                  /* MODULE:FUNCTION in Python that loads the handlers */
-    const char *section;                /* of slurmhooks.toml, for messages */
+    const char *name;                   /* Slurm's; also of its table in slurmhooks.toml, and in slurmhooks/entry */
     const struct slurmhooks_late *late; /* answers questions of handlers that observe; NULL: its hooks have no modes */
     void (*prepare)(void);              /* called before the workers are started; may be NULL */
     struct slurmhooks_client *client;   /* NULL: no workers could be started, or they were stopped */

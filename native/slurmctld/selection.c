@@ -50,6 +50,7 @@ bool slurmhooks_selection_read(struct slurmhooks_selection *selection, const str
         return false;
     struct slurmhooks_condition *condition = &selection->conditions[selection->count++];
     *condition = (struct slurmhooks_condition){.member = &of->members[item->tag]};
+    condition->added = need(selection, condition->member) != 0;
     if (condition->member->kind == SLURMHOOKS_TEXTS)
         return false;
     if (condition->member->kind == SLURMHOOKS_TEXT) {
@@ -105,7 +106,7 @@ bool slurmhooks_selection_takes(const struct slurmhooks_selection *selection, co
         if (condition->of_set) {
             if (!of_row && !(condition->set && selection->records->in_set(condition->set, object)))
                 return false;
-        } else if ((need(selection, condition->member) != 0) == of_row && !meets(condition, object)) {
+        } else if (condition->added == of_row && !meets(condition, object)) {
             return false;
         }
     }

@@ -17,6 +17,7 @@ struct slurmhooks_condition {
     const char *text;
     const void *set; /* instead: the record belongs to this; NULL: to none */
     bool of_set;
+    bool added; /* the member is one that a row has besides those of the record */
 };
 
 struct slurmhooks_selection {

@@ -175,9 +175,10 @@ static uint64_t pack_text(struct slurmhooks_buffer *buffer, size_t start, const 
     if (!text)
         return 0;
     size_t at = buffer->size, length = strnlen(text, buffer->longest);
-    if (length == buffer->longest)
+    if (length == buffer->longest && !buffer->cuts)
         return SLURMHOOKS_DEFERRED;
-    append(buffer, text, length + 1);
+    append(buffer, text, length - (length == buffer->longest));
+    append(buffer, "", 1);
     return slot_of(buffer, start, at);
 }
 
@@ -188,9 +189,12 @@ static uint64_t pack_texts(struct slurmhooks_buffer *buffer, size_t start, const
 
     if (!texts->items)
         return 0;
-    for (uint32_t i = 0; i < texts->count && buffer->size - at <= buffer->longest && !buffer->failed; i++)
-        if (texts->items[i])
-            append(buffer, texts->items[i], strlen(texts->items[i]) + 1);
+    for (uint32_t i = 0; i < texts->count && buffer->size - at <= buffer->longest && !buffer->failed; i++) {
+        size_t length = texts->items[i] ? strlen(texts->items[i]) + 1 : 0;
+        if (buffer->cuts && buffer->size - at + length > buffer->longest)
+            break;
+        append(buffer, texts->items[i], length);
+    }
     return slot_of(buffer, start, at);
 }
 

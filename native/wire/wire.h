@@ -107,6 +107,7 @@ struct slurmhooks_buffer {
     size_t size;
     size_t capacity;
     size_t longest; /* texts of a struct, or all texts of one of its members, that take more bytes are left out */
+    bool cuts;      /* these are cut instead; of several texts of a member, whole ones are left out */
     bool failed;    /* it is too large, or memory is short: nothing more can be added */
 };
 

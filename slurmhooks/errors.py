@@ -105,7 +105,3 @@ class LoadError(_FindingsError):
     Args:
         findings: one for each error; it names the file, the line and the cause. A traceback follows in further lines.
     """
-
-
-class ReplacedError(ConfigError, LoadError):
-    """A configuration or a hook file was replaced while it was read, as Kubernetes does it; reading it again helps."""

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which sources of slurmhooks are installed: a hash tells builds of one version number apart.
 
+The workshop, which a machine may have or not, is no part of it.
+
 The build compiles it into the plugins, which hand it to the processes that they start: what a plugin and its Python
 modules say to each other changes without a new version number.
 """
@@ -64,7 +66,7 @@ def _sources(folder: str) -> Iterator[str]:
         raise error
 
     for parent, folders, files in os.walk(folder, onerror=fail):
-        folders[:] = [name for name in folders if name not in ("_native", "__pycache__")]
+        folders[:] = [name for name in folders if name not in ("_native", "__pycache__", "workshop")]
         yield from (os.path.relpath(os.path.join(parent, name), folder) for name in files if name.endswith(SUFFIXES))
 
 

@@ -109,6 +109,12 @@ def _escape(char: str) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
+class OfAccepted(str):
+    """A message about what the request gets if it is accepted; whoever reads a refusal does not get it."""
+
+    __slots__ = ()
+
+
 class Log:
     """Writes records to Slurm's log.
 
@@ -226,7 +232,13 @@ class Log:
         job_modify, which cannot send them, they go to slurmctld's log). SPANK: written by slurm_spank_log(). scrun:
         written to its standard error. Newlines are kept; everything else is escaped and limited as in the log.
         """
-        text = self.message(formatted(text, args, {}, own=False).rstrip("\n"))
+        self._show(self.message(formatted(text, args, {}, own=False).rstrip("\n")))
+
+    def of_accepted(self, text: str) -> None:
+        """Show a text as :meth:`user` does, unless the request is refused."""
+        self._show(OfAccepted(self.message(text)))
+
+    def _show(self, text: str) -> None:
         if self._user is not None:
             self._user(text)
         else:
@@ -274,6 +286,22 @@ class Log:
 
         if sys.stderr is not None:
             sys.stderr.write(f"{PREFIX}{level}: {text}\n")
+
+
+def heard(messages: list[str], passed: bool) -> list[str]:
+    """Return those of the messages of a request that its user reads."""
+    return messages if passed else [text for text in messages if type(text) is not OfAccepted]
+
+
+def coloured(text: str) -> str:
+    r"""Return a text for the terminal of who asks: escaped colours (``\x1b[31m``) are colours again, until its end."""
+    if "\\x1b[" not in text:
+        return text  # most texts: spare them the import
+    import re
+
+    shown = re.sub(r"\\x1b(\[[0-9;]*m)", "\x1b\\1", text)
+    ended = shown == text or shown.rpartition("\x1b[")[2].startswith(("0m", "m"))
+    return shown if ended else f"{shown}\x1b[0m"
 
 
 def lines_of(text: str, limit: int, prefix: str) -> list[str]:

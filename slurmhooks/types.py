@@ -15,6 +15,7 @@ from __future__ import annotations
 
 TYPE_CHECKING: bool = False  # annotated, so that editors look into both branches
 if TYPE_CHECKING:
+    from slurmhooks.burst_buffer.model import BurstBuffer
     from slurmhooks.cli_filter.model import Options
     from slurmhooks.hooks.option import Option
     from slurmhooks.job_submit.model import (
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     )
     from slurmhooks.job_submit.whole import WholeJob
     from slurmhooks.jobcomp.event import Event
+    from slurmhooks.mail.model import Mail
     from slurmhooks.node.model import HealthNode
     from slurmhooks.scrun.model import Container
     from slurmhooks.slurmctld.actions import ActingNode, ActingRecord
@@ -40,9 +42,11 @@ _SLURMCTLD = ("Association", "Job", "License", "Node", "Partition", "Qos", "Reco
 _MODULES = {
     "ActingNode": "slurmctld.actions",
     "ActingRecord": "slurmctld.actions",
+    "BurstBuffer": "burst_buffer.model",
     "Container": "scrun.model",
     "Event": "jobcomp.event",
     "HealthNode": "node.model",
+    "Mail": "mail.model",
     "Option": "hooks.option",
     "Options": "cli_filter.model",
     "Spank": "spank.model",
@@ -55,11 +59,13 @@ __all__ = [
     "ActingNode",
     "ActingRecord",
     "Association",
+    "BurstBuffer",
     "Container",
     "Event",
     "HealthNode",
     "Job",
     "License",
+    "Mail",
     "Node",
     "Option",
     "Options",

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The program ``slurmhooks``.
 
-Each command is a module of :mod:`slurmhooks.cli.commands`. The first line of the module's docstring is the command's
-help in the list of commands, and its attribute ``command`` is what runs. A trailing underscore is dropped: ``try_`` is
-the command ``try``. The other modules here are shared by commands.
+Each command is a module in one of PLACES. The first line of the module's docstring is the command's help in the list of
+commands, and its attribute ``command`` is what runs. A trailing underscore is dropped: ``try_`` is the command ``try``.
+The other modules here are shared by commands.
 """
 
 import errno
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slurmhooks._version import __version__
-from slurmhooks.cli import commands, output
+from slurmhooks.cli import output
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.cli.groups import Group
 from slurmhooks.errors import ConfigError, LoadError
@@ -41,12 +41,22 @@ MOST_COLUMNS, LEAST_COLUMNS = 80, 50
 
 HEADINGS = {
     "First steps": ("demo", "build", "install", "info", "uninstall"),
-    "Write and test hooks": ("check", "try", "policies", "schema"),
-    "Put hooks in force": ("compile", "reload", "bundle", "deploy", "rollback", "off", "on", "status"),
-    "Find out what rules do": ("why", "report", "audit", "record", "import", "replay", "spool"),
-    "Come from Lua": ("adopt", "port"),
+    "Write and test hooks": ("check", "try", "rules", "schema"),
+    "Put hooks in force": ("bundle", "deploy", "rollback", "off", "on", "exempt", "status"),
+    "Find out what rules do": ("why", "report", "audit", "quota", "record", "import", "replay", "spool"),
+    "Come from Lua": ("adopt",),
 }
 """All commands, as help shows them."""
+PACKAGE = Path(__file__).resolve().parents[1]
+PLACES = {
+    "slurmhooks.cli.commands": PACKAGE / "cli" / "commands",
+    "slurmhooks.workshop.cli.commands": PACKAGE / "workshop" / "cli" / "commands",
+}
+"""The packages of commands, and their folders. That of the workshop may be missing, so nothing imports it by name."""
+TRIES_CASES = "slurmhooks.workshop.cli.cases"
+"""The module of the workshop that tries the cases of rules."""
+WORKSHOP = "slurmhooks-workshop"
+"""The package of Debian and of rpm that has the workshop."""
 
 
 class Commands(Group):
@@ -73,11 +83,17 @@ class Commands(Group):
         return sorted(modules())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command; None if there is no such command."""
+        """Import a command; None if there is no such command.
+
+        Raises:
+            Finding: it is one of the workshop's, which is not installed.
+        """
         module = modules().get(cmd_name)
         if module is None:
+            if cmd_name in missing() and not ctx.resilient_parsing:  # which is completion: it must not fail
+                raise Finding(f"slurmhooks {cmd_name} is not installed: it is in the package {WORKSHOP}")
             return None
-        command = importlib.import_module(f"{commands.__name__}.{module}").command
+        command = importlib.import_module(module).command
         assert isinstance(command, click.Command)
         return command
 
@@ -109,6 +125,13 @@ class Commands(Group):
         items = [CompletionItem(name, help=summary(name)) for name in names]
         return items + click.Command.shell_complete(self, ctx, incomplete)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands, and where those are that this machine does not have."""
+        super().format_commands(ctx, formatter)
+        if names := missing():
+            with formatter.section(f"In the package {WORKSHOP}, which is not installed"):
+                formatter.write_text(", ".join(names))
+
     def summaries(self, ctx: click.Context) -> "Iterator[tuple[str, str]]":
         """Yield the name of each command with the first line of its module, without importing it."""
         for name in self.list_commands(ctx):
@@ -116,22 +139,30 @@ class Commands(Group):
 
 
 def modules() -> dict[str, str]:
-    """Return the modules in :mod:`slurmhooks.cli.commands` by the names of their commands."""
-    names = [name.removesuffix(".py") for folder in commands.__path__ for name in os.listdir(folder)]
-    return {name.rstrip("_"): name for name in names if name.isidentifier() and not name.startswith("__")}
+    """Return the dotted names of the modules of all installed commands, by the names of the commands."""
+    return {
+        name.rstrip("_"): f"{package}.{name}"
+        for package, folder in PLACES.items()
+        if folder.is_dir()
+        for name in (entry.removesuffix(".py") for entry in os.listdir(folder))
+        if name.isidentifier() and not name.startswith("__")
+    }
+
+
+def missing() -> list[str]:
+    """Return the names of the commands that are not installed."""
+    return sorted({name for names in HEADINGS.values() for name in names} - modules().keys())
 
 
 def summary(command: str) -> str:
     """Return the first line of the docstring of a command's module."""
     import ast
 
-    for folder in commands.__path__:
-        base = Path(folder, modules()[command])
-        for path in (base.with_suffix(".py"), base / "__init__.py"):
-            if path.exists():
-                docstring = ast.get_docstring(ast.parse(path.read_bytes())) or ""
-                return docstring.partition("\n")[0]
-    raise AssertionError(f"no module for the command {command}")
+    package, _, module = modules()[command].rpartition(".")
+    base = PLACES[package] / module
+    path = base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
+    docstring = ast.get_docstring(ast.parse(path.read_bytes())) or ""
+    return docstring.partition("\n")[0]
 
 
 def width() -> int:

@@ -9,7 +9,7 @@ from slurmhooks import identity
 from slurmhooks._version import __version__
 from slurmhooks.cli import documents, output, plugin_files, slurm
 from slurmhooks.cli.findings import Finding
-from slurmhooks.hooks.points import POINTS
+from slurmhooks.hooks.points import HANDED_OVER, HOOKS, POINTS
 
 CORE = "slurmhooks/libslurmhooks_core.so"
 """The core library, relative to the PluginDir: the interpreter, and the modules that launches import."""
@@ -23,11 +23,23 @@ BUILD = f"run {PACKAGED}" if IS_PACKAGED else "run 'slurmhooks build' and 'slurm
 AGAIN = BUILD if IS_PACKAGED else f"{BUILD} again"
 """What helps if a build does not fit the machine."""
 
-HEALTH_PROGRAM = "slurmhooks_health"
-"""The program for HealthCheckProgram, in the PluginDir: the core library is beside it."""
-POWER_PROGRAMS = {spec.name: f"slurmhooks_{spec.name.replace('.', '_')}" for spec in POINTS["power"].hooks}
-"""The programs for ResumeProgram and the like, in the PluginDir, by hook."""
-PROGRAMS = (HEALTH_PROGRAM, *POWER_PROGRAMS.values())
+HEALTH_PROGRAM = "slurmhooks/slurmhooks_health"
+"""The program for HealthCheckProgram, relative to the PluginDir; each process of Slurm looks at all entries of this."""
+HANDING_OVER = {
+    spec.name: f"slurmhooks/slurmhooks_{spec.name.replace('.', '_')}"
+    for point in HANDED_OVER
+    for spec in POINTS[point].hooks
+}
+"""The programs for MailProg, ResumeProgram and the like, relative to the PluginDir, by hook."""
+BURST_BUFFER = "slurmhooks/slurmhooks_burst_buffer"
+"""What the burst_buffer.lua of a set runs, relative to the PluginDir."""
+PROGRAMS = {"HealthCheckProgram": HEALTH_PROGRAM} | {HOOKS[hook].function: name for hook, name in HANDING_OVER.items()}
+"""All of them, by their keys in slurm.conf."""
+
+
+def is_program(named: str | None, program: Path) -> bool:
+    """Tell whether slurm.conf names a program, perhaps by its name in earlier releases, which is a link to it."""
+    return named is not None and Path(named).resolve() == program.resolve()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,9 +179,8 @@ def misfits(record: BuildRecord, folder: Path) -> list[str]:
     ]
     other = other_version(record)
     findings += [] if other is None else [other]
-    if not Path(record.python.libpython).exists():
-        findings.append(f"{record.python.libpython} no longer exists: {AGAIN}")
-    return findings
+    needed = (record.python.libpython, *record.python.paths)
+    return findings + [f"{path} no longer exists: {AGAIN}" for path in needed if not Path(path).exists()]
 
 
 def plugins_of(record: BuildRecord) -> list[str]:

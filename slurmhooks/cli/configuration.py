@@ -60,7 +60,7 @@ def settings(sysconfdir: Path, plugin_dir: Path, root: Path = Path("/")) -> list
     line = lines[0].strip() if lines else "required spank_python.so"
     needed.append(Setting(file=plugstack, line=line, present=bool(lines), why="hook.spank"))
 
-    toml = Path(home.of(str(below(root, sysconfdir))), "slurmhooks.toml")
+    toml = Path(home.source_in(str(below(root, sysconfdir))))
     line = '[hooks]\npaths = ["hooks.d/*.py"]'
     needed.append(Setting(file=toml, line=line, present=below(root, toml).exists(), why="names the hook files"))
     return needed

@@ -41,7 +41,8 @@ class Running:
             slurmctld that was started before an upgrade may omit modes.
         configuration: the slurmhooks.toml that was loaded, after links were resolved; None if it is not known.
         fault: why the present files are not in force; None if they are.
-        periodic: why periodic rules do not run here, although this slurmctld is in control; None if nothing keeps them.
+        periodic: why periodic handlers do not run here, although this slurmctld is in control; None if nothing
+            keeps them.
         log: why the decision log cannot be written; None if it can.
         build: the hash of the sources that the plugin was built from; None: it is of a release that did not tell.
     """
@@ -155,9 +156,11 @@ def findings(running: list[Running], installed: str | None) -> list[str]:
     return reasons
 
 
-def reload(sysconfdir: Path) -> list[str] | None:
-    """Reload the files; return findings if they are not in force; None if no slurmctld with our plugins runs here."""
-    return _ask_to_load(sysconfdir, "reload")
+def serve(sysconfdir: Path) -> list[str]:
+    """Let the slurmctld processes of this machine serve the set in force; return why they do not."""
+    from slurmhooks.worker import requests
+
+    return _ask_to_load(sysconfdir, requests.SERVE)
 
 
 def prepare(sysconfdir: Path, chosen: str) -> list[str]:
@@ -169,16 +172,18 @@ def prepare(sysconfdir: Path, chosen: str) -> list[str]:
     """
     from slurmhooks.worker import requests
 
-    return (_ask_to_load(sysconfdir, f"{requests.PREPARE}{chosen}") or []) if requests.names(str(sysconfdir)) else []
+    return _ask_to_load(sysconfdir, f"{requests.PREPARE}{chosen}")
 
 
-def _ask_to_load(sysconfdir: Path, request: str) -> list[str] | None:
+def _ask_to_load(sysconfdir: Path, request: str) -> list[str]:
     from slurmhooks.cli import progress
     from slurmhooks.processes import control
     from slurmhooks.worker import requests
 
+    if not requests.names(str(sysconfdir)):
+        return []
     parameters.use(sysconfdir)
     # Another load may be running; this one starts after it.
     with progress.waiting("waiting for slurmctld's workers to load the hooks"):
         answers = requests.ask(request, slurm_conf.directory(), slurm_conf.slurm_user(), 2 * control.LOAD_LIMIT + 5)
-    return [finding for answer in answers for finding in answer.get("findings", [])] if answers else None
+    return [finding for answer in answers for finding in answer.get("findings", [])]

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from slurmhooks.cli import documents, output
 from slurmhooks.cli.log_lines import ALWAYS, Window, backwards
-from slurmhooks.collector import quick_json
-from slurmhooks.collector.json_library import from_json
+from slurmhooks.collector import json_lines
 
 BEFORE = 10.0
 """Maximum seconds between the hooks and the time of submission, which slurmctld notes later, in whole seconds."""
@@ -219,7 +218,7 @@ def _backwards(current: Path, needle: bytes, window: Window) -> Iterator[bytes]:
 def _read(line: bytes) -> Any:
     """Read a line; return None if it is invalid, as after a full disk."""
     try:
-        return quick_json.decode(line if line.isascii() else line.decode(errors="replace").encode())
+        return json_lines.decode(line if line.isascii() else line.decode(errors="replace").encode())
     except (ValueError, RecursionError):
         return None
 
@@ -227,8 +226,8 @@ def _read(line: bytes) -> Any:
 def _read_all(lines: list[bytes]) -> Iterator[Any]:
     """Read lines, together if they are valid: that takes two thirds of the time. Leave out invalid ones."""
     try:
-        contents = from_json(b"[%s]" % b",".join(lines), cache_strings="keys")
-    except ValueError:
+        contents = json_lines.decode(b"[%s]" % b",".join(lines))
+    except (ValueError, RecursionError):
         contents = []
     if len(contents) != len(lines):
         contents = map(_read, lines)

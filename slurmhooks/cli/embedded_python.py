@@ -104,6 +104,14 @@ def shortcomings(python: Python, own_version: str, own_sources: str) -> list[str
 
 
 def resolve(executable: str) -> str:
-    """Return the absolute path of a Python, without following links: that of a virtual environment is a link."""
-    path = shutil.which(executable)
-    return str(Path(path).absolute()) if path else executable
+    """Return the absolute path of a Python, without following links: that of a virtual environment is a link.
+
+    There, it is the one without a minor version, which a virtual environment of a newer Python in its place has, too.
+    """
+    found = shutil.which(executable)
+    if found is None:
+        return executable
+    path = Path(found).absolute()
+    plain = path.with_name("python3")
+    is_virtual = (path.parents[1] / "pyvenv.cfg").exists() and plain.exists() and plain.samefile(path)
+    return str(plain if is_virtual and path.name.startswith("python3.") else path)

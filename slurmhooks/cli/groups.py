@@ -12,11 +12,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 
+OF_RECORDS = ("priority", "controller_prolog", "controller_epilog", "job_start", "job_end")
+FORMER = {
+    "policies": "it is called 'rules' now",
+    "compile": "'deploy' writes all that launches read, and 'install' fits it to a new build",
+    "reload": "nothing but a deployed set is in force: call 'deploy'",
+    "port": "call 'adopt --port FILE'",
+    "rules list": "'rules explain' without a name lists all rules",
+    "rules schema": "call 'schema slurmhooks.toml'",
+    **{f"try {hook}": f"call 'try record {hook} FILE'" for hook in OF_RECORDS},
+}
+"""What to call instead of an earlier command, by its words."""
+
+
 class Group(click.Group):
     """A group whose help does not shorten what its commands do, and which names those like an unknown one.
 
     Attributes:
-        headings: the names of all commands by the heading under which help shows them; empty: without headings.
+        headings: the names of all commands, also of those that are not installed, by the heading under which help shows
+            them; empty: without headings.
     """
 
     headings: "Mapping[str, Sequence[str]]" = MappingProxyType({})
@@ -30,7 +44,9 @@ class Group(click.Group):
             args = [*args[1:], "--help"] if name == "help" else ["--version"]
             name = args[0]
         if not ctx.resilient_parsing and not name.startswith("-") and self.get_command(ctx, name) is None:
-            ctx.fail(f"No such command {name!r}{nearest(name, self.list_commands(ctx))}")
+            now = FORMER.get(name if ctx.parent is None else f"{ctx.info_name} {name}")
+            other = f": {now}" if now else nearest(name, self.list_commands(ctx))
+            ctx.fail(f"No such command {name!r}{other}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -41,8 +57,9 @@ class Group(click.Group):
                 formatter.write_dl(list(summaries.items()))
         width = max(map(len, summaries)) if self.headings else 0
         for title, names in self.headings.items():
-            with formatter.section(title):
-                formatter.write_dl([(f"{name:{width}}", summaries[name]) for name in names])
+            if rows := [(f"{name:{width}}", summaries[name]) for name in names if name in summaries]:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
     def summaries(self, ctx: click.Context) -> "Iterator[tuple[str, str]]":
         """Yield the name of each command with the first sentence of its help."""

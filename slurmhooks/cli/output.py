@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Print lists, tables and JSON documents."""
 
+import csv
+import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -67,6 +69,17 @@ def lines_of_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Non
     for number, row in enumerate(table):
         line = "  ".join(cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
         click.echo(click.style(line.rstrip(), bold=number == 0))
+
+
+def csv_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print a table as CSV; a spreadsheet calculates nothing that a user has written."""
+    lines = io.StringIO()
+    writer = csv.writer(lines, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        cells = [visible(str(cell)) for cell in row]
+        writer.writerow([f"'{cell}" if cell.startswith(("=", "+", "-", "@")) else cell for cell in cells])
+    click.echo(lines.getvalue(), nl=False)
 
 
 def page(text: str) -> None:

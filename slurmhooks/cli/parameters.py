@@ -91,15 +91,20 @@ UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 """Units of durations."""
 
 
-def moment(context: click.Context, option: click.Parameter, value: str | None) -> "datetime | None":
-    """Return a time such as 2027-05-01T08:00, or a duration such as 7d before now."""
+def moment(
+    context: click.Context, option: click.Parameter, value: str | None, *, ahead: bool = False
+) -> "datetime | None":
+    """Return a time such as 2027-05-01T08:00, or a duration such as 7d before now, or from now; a day ahead ends it."""
     if value is None:
         return None
-    from datetime import datetime, timedelta  # most commands do not need it
+    from datetime import date, datetime, time, timedelta  # most commands do not need it
 
     try:
         if value[-1:] in UNITS and value[:-1].isdecimal():
-            return datetime.now().astimezone() - timedelta(**{UNITS[value[-1]]: int(value[:-1])})
+            span = timedelta(**{UNITS[value[-1]]: int(value[:-1])})
+            return datetime.now().astimezone() + (span if ahead else -span)
+        if ahead and len(value) == len("2027-05-01"):
+            return datetime.combine(date.fromisoformat(value), time(23, 59, 59)).astimezone()
         return datetime.fromisoformat(value).astimezone()
     except (ValueError, OverflowError):
         raise click.BadParameter(f"{value!r} is neither a time such as 2027-05-01 nor a duration such as 7d") from None

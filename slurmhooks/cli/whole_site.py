@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Load everything that the daemons of a site would, for `check` and `compile`."""
+"""Load everything that the daemons of a site would, for `check` and `deploy`."""
 
 import os
 import sys
@@ -21,10 +21,11 @@ from slurmhooks.node import ready
 from slurmhooks.site import dependencies, loading
 from slurmhooks.site import sources as site
 from slurmhooks.site.loading import Configured
-from slurmhooks.site.manifest_writer import Line, Point
+from slurmhooks.site.manifest_writer import ManifestLine, Point
 from slurmhooks.spank.options import Names, too_many
 
 if TYPE_CHECKING:
+    from slurmhooks.config.controller import BurstBuffer
     from slurmhooks.config.model import Config
     from slurmhooks.lua.library import Lua
 
@@ -40,13 +41,12 @@ class Loaded:
         request_timeout: seconds for a request of job_submit.
         points: the parts of the configuration that scrun, cli_filter and health checks need; none if the configuration
             is invalid.
+        burst_buffer: the table of slurmhooks.toml; not set if that is invalid.
         config_files: paths that must be readable for the handlers of slurmhooks.toml, each with the access: r for a
             file, rx for a folder that is listed.
         line_files: the same for each item of ``lines``.
         findings: errors, each once.
         notes: what may be a mistake.
-        watched: the files that the handlers depend on.
-        patterns: the names and globs of hook files.
         users: the users of workers, by section of the configuration, if the section names one.
         disabled: what is not loaded, and why: Lua scripts that fail to load here, and files that root must not run.
         lacking: mistakes in lines of plugstack.conf, and lines without hooks, because the set in force does not have
@@ -55,17 +55,16 @@ class Loaded:
 
     def __init__(self) -> None:
         self.registry = Registry((), ())
-        self.lines: list[Line] = []
+        self.lines: list[ManifestLine] = []
         self.health: list[Handler] = []
         self.health_timeout = 0.0
         self.request_timeout = 0.0
         self.points: list[Point] = []
+        self.burst_buffer: BurstBuffer
         self.config_files: list[tuple[str, str]] = []
         self.line_files: list[list[tuple[str, str]]] = []
         self.findings: list[str] = []
         self.notes: list[str] = []
-        self.watched: list[str] = []
-        self.patterns: list[str] = []
         self.disabled: list[str] = []
         self.lacking: list[str] = []
         self.users: dict[str, str] = {}
@@ -77,10 +76,8 @@ class Loaded:
         """
         sys.dont_write_bytecode = True
         parameters.use(sysconfdir)
-        path = site.config_path()
-        self.watched.append(f"{home.folder()}/{home.SET}")
         guard_as_slurmctld()
-        self._guard(partial(self._load_config, path))
+        self._guard(self._load_config)
         if os.getuid() == 0:
             guard_as_slurmctld()
             for script in (f"{slurm_conf.directory()}/scrun.lua", *(point.script for point in self.points)):
@@ -91,7 +88,7 @@ class Loaded:
         if len(lines) > len(set(lines)):
             self.notes.append("plugstack.conf has a line for spank_python.so twice: remove one")
         for args in dict.fromkeys(lines):
-            self._guard(partial(self._load_line, args, path))
+            self._guard(partial(self._load_line, args))
         self.findings += option_findings(self.lines)
         self.findings = list(dict.fromkeys(self.findings))
         self.notes = list(dict.fromkeys(self.notes))
@@ -120,7 +117,7 @@ class Loaded:
         self.findings += named.give_modes(self.registry)
         self._health(named)
         self.notes += _ended(named.path, named.config)
-        self._watch(str(named.path), dependencies.patterns_of(named.path, named.config))
+        self._unmatched(str(named.path), dependencies.patterns_of(named.path, named.config))
         self.notes += self.registry.notes
 
     def _load_alone(self, files: list[str]) -> None:
@@ -142,17 +139,19 @@ class Loaded:
             if issubclass(each.category, DeprecationWarning) and each.filename in files
         ]
 
-    def _load_config(self, link: Path) -> None:
-        self._watch_link(link)
-        named = loading.of_config(link, scripts_of)
+    def _load_config(self) -> None:
+        if home.set_in_force() is None:
+            self.notes.append("nothing has been deployed on this machine, so it has no hooks: 'slurmhooks deploy'")
+        named = loading.of_config(site.config_path(), scripts_of)
         path, read = named.path, named.config
         self.notes += _ended(path, read)
         sections = {name: getattr(read, name) for name in plain.TABLES}
         self.users = {name: section.user for name, section in sections.items() if getattr(section, "user", None)}
-        script = None if read.scrun.lua is None else home.placed(read.scrun.lua, str(path.parent))
+        script = site.script_of("scrun", path, read)
         if script is not None and not os.path.exists(script):
             self.findings.append(f"{script}: does not exist; [scrun] lua of slurmhooks.toml names it")
         self.request_timeout = read.job_submit.timeout
+        self.burst_buffer = read.burst_buffer
         self.points = [Point("scrun", named.sources, _log_words(read), script)]
         filters = Point("cli_filter", named.sources, _log_words(read))
         if read.cli_filter.lua is not None:
@@ -164,10 +163,10 @@ class Loaded:
             return
         self.registry = named.load()
         self.findings += named.give_modes(self.registry)
-        filters.registry = self.registry
+        self.points[0].registry = filters.registry = self.registry
         self.points += [filters, self._health(named)]
         self.notes += self.registry.notes
-        self._watch_config(named)
+        self._unmatched(str(named.path), dependencies.patterns_of(named.path, named.config))
         self.config_files = _files(named)
 
     def _health(self, named: Configured) -> Point:
@@ -175,55 +174,32 @@ class Loaded:
         read = named.config
         own_checks = bool(self.registry.handlers("node.health_check"))
         if not own_checks and isinstance(read, plain.Plain):
-            return Point("node", (), _log_words(read))  # its defaults of [health] need the model
+            return Point("node", (), _log_words(read))  # its defaults of [node] need the model
         self.health, findings = ready.of_config(read, named.path)
-        self.health_timeout = read.health.timeout
+        self.health_timeout = read.node.timeout
         self.findings += findings
         if not self.health and not own_checks:
             return Point("node", (), _log_words(read))
         own = [source for source in named.sources if not source.scripted and source.read is None]
         return Point("node", own, _log_words(read), registry=self.registry, records=ready.records(read))
 
-    def _watch_link(self, link: Path) -> None:
-        """Watch the name of a configuration, too: it may be a link, whose target can change."""
-        if not link.exists():
-            self.notes.append(f"{link}: does not exist, so it names no hook files")
-        self.watched.append(str(link))
-
-    def _watch_config(self, named: Configured) -> None:
-        """Watch what a configuration names, globs as patterns; call this after packages have been imported."""
-        patterns = dependencies.patterns_of(named.path, named.config)
-        self._watch(str(named.path), patterns)
-        self.watched += dependencies.watched(named.path, named.config, named.all_sources)
-
-    def _watch(self, where: str, patterns: list[str]) -> None:
-        self.patterns += patterns
+    def _unmatched(self, where: str, patterns: list[str]) -> None:
         self.notes += [f"{where}: no file matches {pattern}" for pattern in patterns if not matches(pattern)]
 
-    def _load_line(self, args: tuple[str, ...], link: Path) -> None:
+    def _load_line(self, args: tuple[str, ...]) -> None:
         name, pattern, _ = plugstack.split(args)
         self.lacking += plugstack.unknown(args)
         folder = home.set_in_force()
         where = f"plugstack.conf: {' '.join(args)}"
         files: list[tuple[str, str]] = []
         lacks = site.lacks(name, pattern, folder)
-        if lacks and folder is None:
-            self.notes.append(f"{where}: nothing has been deployed yet")
-        elif lacks:
+        if lacks and folder is not None:
             self.lacking.append(site.lacking(args))
-        if pattern is None:
-            if name is None or os.path.lexists(link := Path(site.config_of_line(name, folder))):
-                self._watch_link(link)
-        else:
-            full = site.of_line(pattern, folder)
+        elif pattern is not None and not lacks:
+            full = site.absolute(pattern, folder)
             files = [(os.path.dirname(full), "rx")] if has_magic(pattern) else []
-            if lacks:
-                self.patterns.append(full)
-            else:
-                self._watch(where, [full])
-        named = loading.of_line(args, with_model=True)
-        if pattern is not None:
-            self.watched += loader.files_of(named.all_sources)
+            self._unmatched(where, [full])
+        named = loading.of_line(args)
         registry = named.load()
         self.notes += registry.notes
         words: tuple[str, ...] = ()
@@ -232,12 +208,11 @@ class Loaded:
         limits: Sequence[str] = ()
         # A line that names its files does not depend on slurmhooks.toml.
         if isinstance(named, Configured):
-            self._watch_config(named)
+            self._unmatched(str(named.path), dependencies.patterns_of(named.path, named.config))
             files = _files(named)
             limits = _log_words(named.config)
         self.line_files.append([*files, *((name, "r") for name in loader.files_of(named.all_sources))])
-        self.watched += [handler.path for handler in registry.all_handlers()]
-        self.lines.append(Line(args, named.all_sources, named.rest, registry, words, limits))
+        self.lines.append(ManifestLine(args, named.all_sources, named.rest, registry, words, limits))
 
     def _add_scripts(
         self, registry: Registry, scripts: list[loader.Source], args: tuple[str, ...]
@@ -253,20 +228,17 @@ class Loaded:
         return library.words, extended
 
     def _lua(self, script: str | None) -> "Lua":
-        """Return the Lua that a script runs on, and watch what it depends on.
+        """Return the Lua that a script runs on.
 
         Raises:
             LoadError: no Lua is installed.
         """
         from slurmhooks.lua import finding, library
 
-        self.watched.append(str(site.config_path()))
         try:
-            lua_library = finding.find(site.lua_version())
+            return finding.find(site.lua_version())
         except library.NoLuaError as error:
             raise LoadError([f"{script}: {error}"]) from error
-        self.watched.append(lua_library.file)
-        return lua_library
 
     def all_registries(self) -> list[Registry]:
         """Return the registries of the configuration and of each line."""
@@ -324,7 +296,7 @@ def _files(named: Configured) -> list[tuple[str, str]]:
     ]
 
 
-def option_findings(lines: list[Line]) -> list[str]:
+def option_findings(lines: list[ManifestLine]) -> list[str]:
     """Return the options of plugstack.conf that Slurm could not tell apart, and lines with too many options."""
     names = Names()
     options = [option for line in lines for option in line.registry.options if not option.scripted]
@@ -337,12 +309,22 @@ def option_findings(lines: list[Line]) -> list[str]:
 
 
 def _ended(path: Path, read: "Config") -> list[str]:
-    """Return a note for each exemption whose last day has passed."""
-    if not read.policy_exemptions:
+    """Return a note for each key without effect, each exemption whose last day has passed, and each older name."""
+    if isinstance(read, plain.Plain):
         return []
-    from slurmhooks.policies import exemptions  # its models need pydantic, whose import is slow
+    from slurmhooks.config import model  # needs pydantic, whose import is slow
+    from slurmhooks.rules import catalogue, conflicts, exemptions, lines
 
-    return exemptions.ended(path, read.policy_exemptions)
+    try:
+        rules = catalogue.of_config(path, read)
+    except ConfigError:  # are findings elsewhere
+        rules = []
+    return [
+        *model.ended(path),
+        *exemptions.ended(path, read.rules.exemptions),
+        *lines.notes(path, read.rule),
+        *conflicts.notes(path, rules),
+    ]
 
 
 def _more_faults(error: ConfigError | LoadError) -> list[str]:
@@ -351,6 +333,6 @@ def _more_faults(error: ConfigError | LoadError) -> list[str]:
 
     if not isinstance(error, InvalidConfigError):
         return []
-    from slurmhooks.policies import rules
+    from slurmhooks.rules import catalogue
 
-    return rules.faults(error)
+    return catalogue.faults(error)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from posix import isatty
+
 from slurmhooks.cli_filter.fields import FIELDS
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.handlers.similar import nearest
@@ -98,6 +100,8 @@ class Options(OfACall, Mapping[str, str | None], OptionFields):
 
     Attributes:
         command: ``salloc``, ``sbatch``, ``srun`` or ``scrontab``.
+        interactive: it is srun or salloc.
+        terminal: its errors go to a terminal.
         environment: of the command, a mutable mapping, which sbatch, salloc and srun read and pass on.
     """
 
@@ -142,7 +146,7 @@ class Options(OfACall, Mapping[str, str | None], OptionFields):
 
         def __getattr__(self, name):
             """Raise an error that explains why a field does not exist."""
-            names = [*FIELDS, "argv", "command", "environment", "given", "script", "spank"]
+            names = [*FIELDS, "argv", "command", "environment", "given", "interactive", "script", "spank", "terminal"]
             hint = nearest(name, names)
             raise AttributeError(f'options has no {name!r}{hint}; any long option is options["name"]')
 
@@ -217,6 +221,16 @@ class Options(OfACall, Mapping[str, str | None], OptionFields):
         """The options that are given or set, by name, in Slurm's order."""
         self._living()
         return dict(self._texts())
+
+    @property
+    def interactive(self) -> bool:
+        """Whether the command is srun or salloc, which wait for what they start; as ``job.interactive``."""
+        return self.command in ("srun", "salloc")
+
+    @property
+    def terminal(self) -> bool:
+        """Whether the errors and messages of the command go to a terminal, where a person may read them."""
+        return isatty(2)
 
     @property
     def argv(self) -> tuple[str, ...]:

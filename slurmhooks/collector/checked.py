@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from slurmhooks.collector import quick_json
+from slurmhooks.collector import json_lines
 from slurmhooks.log import visible
 
 LONGEST = 1 << 20
@@ -22,10 +22,10 @@ class Decision(NamedTuple):
     """What a process reports about one request: a list in JSON, because keys would take as long as values.
 
     Attributes:
-        id: of the request, or of the run of a periodic rule.
+        id: of the request, or of the run of a periodic handler.
         time: when it began, in seconds since the epoch.
         hook: name of the hook.
-        job: values of the request that distinguish its job from others (slurmhooks/slurmctld/shown.py), or None.
+        job: values of the request that distinguish its job from others, or None; see slurmctld/logged_fields.py.
         record: the same of the job's record, or None.
         facts: what else is known about the job.
         by: user id of the sender, or None.
@@ -35,7 +35,7 @@ class Decision(NamedTuple):
             None (slurmhooks/slurmctld/changes.py), and a dictionary with other keys.
         microseconds: time that all handlers took.
         generation: number of the generation.
-        hooks: hash of its hook files.
+        hooks: the id of its set.
     """
 
     id: str
@@ -124,7 +124,7 @@ class Checker:
 def _decoded(data: bytes, kind: type) -> Any:
     if len(data) > LONGEST:
         raise ValueError(f"{len(data)} bytes; at most {LONGEST} are possible")
-    content = quick_json.decode(data)
+    content = json_lines.decode(data)
     if type(content) is not kind:
         raise ValueError(f"a report is not a {kind.__name__}")
     return content

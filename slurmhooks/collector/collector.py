@@ -43,7 +43,7 @@ def wanted(config: Config, point: str) -> dict[str, Any]:
 
     Args:
         config: of the site.
-        point: the section of the plugin, such as job_submit.
+        point: the plugin point.
     """
     decisions, metrics = config.decisions, config.metrics
     orders: dict[str, Any] = {}
@@ -57,7 +57,7 @@ def wanted(config: Config, point: str) -> dict[str, Any]:
             **plain.values("metrics", metrics),
             "socket": metrics.sockets and f"{metrics.sockets}/{point}.sock",
             "textfile": metrics.textfiles and f"{metrics.textfiles}/slurmhooks_{point}.prom",
-            "spool": spool_folder(config.job_end.spool) if point == "job_end" else None,
+            "spool": spool_folder(config.jobcomp.spool) if point == "jobcomp" else None,
         }
     return orders and orders | {"point": point, "include": list(decisions.include)}
 
@@ -74,7 +74,7 @@ class Collector:
         """Create the socket; start nothing."""
         self.reporter, self._reports = reporting.pair()
         self.is_renewed = False
-        self._page = shared.page = shared.Page()
+        self._page = shared.page = shared.RecordingPage()
         self._configured: dict[str, Any] = {}
         self._orders: dict[str, Any] = {}
         self._pid = 0

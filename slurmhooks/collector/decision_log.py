@@ -18,12 +18,14 @@ from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.collector import quick_json
+import structlog
+
+from slurmhooks.collector import json_lines
 from slurmhooks.handlers.exempted import UNTIL
 from slurmhooks.log import log
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, MutableMapping
 
     from slurmhooks.collector.checked import Decision
 
@@ -41,7 +43,7 @@ TOGETHER = 1 << 20
 """Bytes of lines that are kept until they are written."""
 LAST_SECOND = 253402300799
 """Of the year 9999, the last one of dates in ISO format."""
-COMPLETER = "slurmhooks.slurmctld.shown", "completer"
+COMPLETER = "slurmhooks.slurmctld.logged_fields", "completer"
 """Module and function that returns the function which completes what workers report. It knows Slurm's structs, and so
 belongs to a higher layer."""
 
@@ -177,12 +179,17 @@ class DecisionLog:
     def __init__(self, orders: dict[str, Any]) -> None:
         """Prepare to write what the configuration says."""
         module, function = COMPLETER
-        self._complete: Callable[[Decision, dict[str, Any]], dict[str, Any]]
+        self._complete: Callable[[Decision], dict[str, Any]]
         self._complete = getattr(importlib.import_module(module), function)()
         self._random = random.Random()
         self._users = UserNames()
         self._file: _File | None = None
         self._second, self._clock = 0, ("", "")
+        self._lines = structlog.wrap_logger(
+            structlog.ReturnLogger(),
+            processors=[self._stamp, structlog.processors.JSONRenderer(_line)],
+            context_class=dict,
+        )
         self.order(orders)
 
     def order(self, orders: dict[str, Any]) -> None:
@@ -202,25 +209,29 @@ class DecisionLog:
         if self._sample < 1 and _unremarkable(decision) and self._random.random() >= self._sample:
             return
         event = "observed" if decision.verdict is None else "decision"
-        line = self._complete(decision, {"time": self._time(decision.time), "event": event})
+        line = self._complete(decision)
         if "user_id" in line and "user" not in line:
             line["user"] = self._users.get(line["user_id"])
-        self._add(line)
+        self._add(event, decision.time, line)
 
     def event(self, content: dict[str, Any]) -> None:
         """Write a line about requests that no worker could serve, or that are missing in the log."""
         if content["event"] in LOGGED:
-            first = {"time": self._time(content["time"]), "event": content["event"]}
-            self._add({**first, **content, **first})
+            self._add(content["event"], content["time"], content)
 
-    def _add(self, line: dict[str, Any]) -> None:
+    def _add(self, event: str, seconds: float, content: Mapping[str, Any]) -> None:
         if self._file is not None:
-            self._file.add(quick_json.encode(line) + b"\n")
+            self._file.add(self._lines.msg(event, time=seconds, content=content))
 
     def _gap(self, count: int) -> bytes:
         """Return a line that says how many lines are missing before it."""
-        line = {"time": self._time(time.time()), "event": "dropped", "count": count}
-        return quick_json.encode(line) + b"\n"
+        line: bytes = self._lines.msg("dropped", time=time.time(), content={"count": count})
+        return line
+
+    def _stamp(self, _logger: object, _method: str, line: MutableMapping[str, Any]) -> Mapping[str, Any]:
+        """Begin a line with its time and its event, whatever was reported as such; a processor of structlog."""
+        first = {"time": self._time(line["time"]), "event": line["event"]}
+        return {**first, **line["content"], **first}
 
     def _time(self, seconds: float) -> str:
         """Return a time in ISO format, in milliseconds and with the offset of the local time zone.
@@ -252,6 +263,11 @@ class DecisionLog:
         if self._file is not None:
             self._file.flush()
             self._file.close()
+
+
+def _line(content: dict[str, Any], **_: object) -> bytes:
+    """Return the line for a content; structlog's renderer adds arguments of the json module."""
+    return json_lines.encode(content) + b"\n"
 
 
 def _unremarkable(decision: Decision) -> bool:

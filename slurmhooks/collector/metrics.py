@@ -83,7 +83,7 @@ class Counts:
         self.since = gauge(
             "generation_since_timestamp_seconds", "When the generation in force went into service.", ("point",)
         )
-        self.hooks = gauge("hooks_info", "Hash of the hook files in force.", ("point", "hooks"))
+        self.hooks = gauge("hooks_info", "Id of the set in force.", ("point", "hooks"))
         self.refused = gauge("hooks_refused", "1: the newest hook files are not in force.", ("point",))
         self.waiting = gauge("spool_waiting", "Records in the spool that wait for delivery.", ("point",))
         self.oldest = gauge(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where the decision log and the spool of job_end are."""
+"""Where the decision log and the spool of jobcomp are."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def decisions_folder(named: str | None) -> str:
 
 
 def spool_folder(named: str | None, state_save_location: str | None = None) -> str:
-    """Return the folder of the spool of job_end; by default in StateSaveLocation.
+    """Return the folder of the spool of jobcomp; by default in StateSaveLocation.
 
     Args:
-        named: the folder in [job_end] of slurmhooks.toml; None: it names none.
+        named: the folder in [jobcomp] of slurmhooks.toml; None: it names none.
         state_save_location: as slurmctld has it; None: read it from slurm.conf.
     """
     if named is not None:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks.log import log
 
 if TYPE_CHECKING:
-    from slurmhooks.recording.page import Page
+    from slurmhooks.recording.page import RecordingPage
 
 START, STOP, STATUS = "record ", "record-stop", "record-status"
 """The requests of commands; START is followed by JSON: ``file``, ``seconds``, ``size``, ``with`` and ``tables``."""
 
 
-def answer(text: str, page: Page) -> dict[str, Any]:
+def answer(text: str, page: RecordingPage) -> dict[str, Any]:
     """Answer a command.
 
     Args:
@@ -33,16 +33,16 @@ def answer(text: str, page: Page) -> dict[str, Any]:
     return _start(text.removeprefix(START), page)
 
 
-def is_running(page: Page) -> bool:
+def is_running(page: RecordingPage) -> bool:
     """Tell whether a recording is running, or its last requests are still being written."""
     return bool(page.orders) and page.status.get("ended") is None
 
 
-def _status(page: Page) -> dict[str, Any]:
+def _status(page: RecordingPage) -> dict[str, Any]:
     return {"recording": page.orders, "status": page.status, "runs": is_running(page)}
 
 
-def _start(text: str, page: Page) -> dict[str, Any]:
+def _start(text: str, page: RecordingPage) -> dict[str, Any]:
     """Order a recording. The collector creates the file, because a file system that hangs may not stop the supervisor.
 
     Its status says whether it could.

@@ -16,7 +16,7 @@ from slurmhooks.wire.tables import installed
 
 if TYPE_CHECKING:
     from slurmhooks.collector.checked import Decision
-    from slurmhooks.recording.page import Page
+    from slurmhooks.recording.page import RecordingPage
 
 LATE = 0.5
 """Seconds after a stop in which workers may still report earlier requests."""
@@ -31,7 +31,7 @@ class RecordingSink:
         takers: the functions that take reports, by kind.
     """
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: RecordingPage) -> None:
         """Begin the recording; if this fails, the status says why."""
         self._page = page
         self._orders = page.orders

@@ -11,7 +11,7 @@ import _slurmhooks_cli_filter as native
 from slurmhooks.entry import launch_handlers
 from slurmhooks.handlers import deadline, dispatch
 from slurmhooks.hooks.points import COMMANDS, POINTS
-from slurmhooks.log import ERROR, USER, log
+from slurmhooks.log import ERROR, USER, coloured, log
 from slurmhooks.values import number_from_c
 
 TYPE_CHECKING = False
@@ -49,7 +49,7 @@ def call(
         offset: index of the component of a heterogeneous job.
         job_id: set only after the submission.
         step_id: set only after the submission.
-        known: the manifest says what to load.
+        known: address of the manifest, which says what to load; or 0.
     """
     name, program = CALLS[which], COMMANDS[command]
 
@@ -57,7 +57,7 @@ def call(
         return _argv(name, address, program, offset)
 
     def body() -> Answer:
-        registry = _load(bool(known))
+        registry = _load(known)
         if registry is None:
             return FAILED, None, 0
         handlers = [handler for handler in registry.handlers(f"cli_filter.{name}") if program in handler.contexts]
@@ -86,13 +86,13 @@ def call(
 
 
 def _refuse(outcome: Outcome) -> None:
-    """Show a refusal as the command shows one by slurmctld, such as ``sbatch: error: TEXT [LABEL]``."""
-    from slurmhooks.handlers.labels import labelled
+    """Show a refusal as the command shows one by slurmctld, such as ``sbatch: error: TEXT (LABEL)``."""
+    from slurmhooks.handlers.labels import labelled, shown_label
 
     assert outcome.refused_by is not None
-    text = labelled(outcome.text, outcome.refused_by)
+    text = labelled(outcome.text, shown_label(outcome.refused_by))
     for line in log.message(text).split("\n") if text else ():
-        native.log(ERROR, line.encode())
+        native.log(ERROR, coloured(line).encode())
 
 
 def _argv(name: str, address: int, command: str, offset: int) -> tuple[str, ...]:
@@ -108,12 +108,12 @@ def _argv(name: str, address: int, command: str, offset: int) -> tuple[str, ...]
 def _script(path: str, lua: Sequence[str]) -> list[Handler]:
     from slurmhooks.lua import cli_filter
 
-    return cli_filter.load(path, lua, native.RELEASE, native.__file__.rpartition("/")[0])
+    return cli_filter.load(path, lua, native.RELEASE)
 
 
-def _load(known: bool) -> Registry | None:
+def _load(known: int) -> Registry | None:
     """Load the hooks at the first call; None if that fails, with everything in the log."""
     global _registry
     if _registry is None:
-        _registry = launch_handlers.load("cli_filter", known, _script)
+        _registry = launch_handlers.load("cli_filter", launch_handlers.content(known), _script)
     return _registry

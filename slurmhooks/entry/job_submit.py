@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 LATER = ("slurmhooks.job_submit.subject", "slurmhooks.job_submit.bounds.computing", "slurmhooks.job_submit.judging")
 """What only handlers with modes, with bounds, and of hook.job need: see slurmhooks.worker.interface.complete."""
-RULES = ("slurmhooks.policies.source",)
+RULES = ("slurmhooks.rules.source",)
 """What only ready-made rules need."""
 
 

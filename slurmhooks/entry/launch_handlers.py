@@ -8,7 +8,7 @@ import posix
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import trusted
 from slurmhooks.handlers import deadline, dispatch
-from slurmhooks.log import VERBOSE, log
+from slurmhooks.log import USER, VERBOSE, coloured, log
 from slurmhooks.site import loading
 
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ def attach(native: Native, user: int) -> None:
 
     def to_user(text: str) -> None:
         for line in text.split("\n"):
-            sink(user, line)
+            sink(user, coloured(line) if user == USER else line)
 
     def record(text: str) -> None:
         sink(VERBOSE, text)
@@ -54,7 +54,18 @@ def attach(native: Native, user: int) -> None:
     log.attach(sink, to_user, record)
 
 
-def load(point: str, known: bool, read: Callable[[str, Sequence[str]], list[Handler]] | None = None) -> Registry | None:
+def content(known: int) -> bytes | None:
+    """Return the manifest at an address, as C has read it; None if there is none."""
+    if not known:
+        return None
+    from _slurmhooks_compile import text_at
+
+    return text_at(known)
+
+
+def load(
+    point: str, known: bytes | None, read: Callable[[str, Sequence[str]], list[Handler]] | None = None
+) -> Registry | None:
     """Load the handlers of a plugin point that has no line in plugstack.conf; if that fails, log why and return None.
 
     See slurmhooks.site.loading.of_point for the arguments.

@@ -15,9 +15,9 @@ from slurmhooks.handlers import dispatch
 from slurmhooks.log import ERROR, INFO, log, printed
 from slurmhooks.node import children, ready, run, verdict
 from slurmhooks.node.brake import Brake
-from slurmhooks.node.draining import Asked, Unanswered
+from slurmhooks.node.draining import Controller, Unanswered
 from slurmhooks.node.model import HealthNode
-from slurmhooks.node.state import State, StateFile
+from slurmhooks.node.state import NodeMemory, StateFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,27 +40,27 @@ def _user(text: str) -> None:
 log.attach(_sink, _user)  # all of it is for administrators: slurmd's log
 
 
-def health_check(has_manifest: int) -> Answer:
+def health_check(known: int) -> Answer:
     """Run the health checks; the result is the exit code.
 
     Args:
-        has_manifest: there is a hook manifest, which says what to load.
+        known: address of the manifest, which says what to load; or 0.
     """
-    return dispatch.answer("node health_check", lambda: (_run(bool(has_manifest)), None, 0), FAILED)
+    return dispatch.answer("node health_check", lambda: (_run(launch_handlers.content(known)), None, 0), FAILED)
 
 
-def _run(has_manifest: bool) -> int:
+def _run(manifest: bytes | None) -> int:
     """Run the checks. A file that does not load changes nothing: neither does it drain a cluster."""
     name = slurm_conf.environment("SLURMD_NODENAME")
     if not name:
         log.error("SLURMD_NODENAME is not set: slurmd sets it when it runs this program; try 'slurmhooks try health'")
         return FAILED
-    loaded = _load(has_manifest)
+    loaded = _load(manifest)
     if loaded is None:
         return FAILED
     checks, settings = verdict.of_node(loaded[0], name), loaded[1]
     file = StateFile(name)
-    state = State()
+    state = NodeMemory()
     try:
         if not file.lock():
             return 0
@@ -68,7 +68,7 @@ def _run(has_manifest: bool) -> int:
     except (OSError, ValueError) as error:
         log.error("%s: %s; what earlier checks of this node knew is lost", file.path, error)
     known = run.contexts(state, children.identity(posix.getppid()), _boot_id())
-    slurmctld = Asked(native)
+    slurmctld = Controller(native)
     if run.needs_load(checks, known):
         try:
             known.append(slurmctld.node(name)["load"])
@@ -89,11 +89,11 @@ def _run(has_manifest: bool) -> int:
     for line in faults:
         log.error("%s", line)
     if said is not None:
-        (log.error if said.loud else log.info)("%s", said.text)
-    return FAILED if faults or (said is not None and said.loud) else 0
+        (log.error if said.is_error else log.info)("%s", said.text)
+    return FAILED if faults or (said is not None and said.is_error) else 0
 
 
-def _write_metrics(folder: str, checks: list[Handler], state: State) -> None:
+def _write_metrics(folder: str, checks: list[Handler], state: NodeMemory) -> None:
     from slurmhooks.node import metrics
 
     try:
@@ -102,7 +102,7 @@ def _write_metrics(folder: str, checks: list[Handler], state: State) -> None:
         log.info("%s/%s: %s", folder, metrics.FILE, error)
 
 
-def _save(file: StateFile, state: State) -> bool:
+def _save(file: StateFile, state: NodeMemory) -> bool:
     """Write the state. If that is not possible, the node is perhaps sick: it is drained all the same."""
     try:
         file.write(state)
@@ -112,37 +112,39 @@ def _save(file: StateFile, state: State) -> bool:
     return True
 
 
-def _load(has_manifest: bool) -> tuple[list[Handler], run.Settings] | None:
+def _load(manifest: bytes | None) -> tuple[list[Handler], run.Settings] | None:
     """Return the checks of the site; None if they do not load."""
-    registry = launch_handlers.load("node", has_manifest)
+    registry = launch_handlers.load("node", manifest)
     if registry is None:
         return None
     try:
-        ready_made, settings = _ready_made(has_manifest)
+        ready_made, settings = _ready_made(manifest)
     except (ConfigError, LoadError) as error:
         log.user(dispatch.report_findings(error.findings))
         return None
     return [*ready_made, *registry.handlers("node.health_check")], settings
 
 
-def _ready_made(has_manifest: bool) -> tuple[list[Handler], run.Settings]:
+def _ready_made(manifest: bytes | None) -> tuple[list[Handler], run.Settings]:
     """Return the ready-made checks and the settings.
 
     Raises:
         ConfigError: the configuration is invalid.
         LoadError: a check is.
     """
-    if has_manifest:
-        from slurmhooks.site import manifest
+    if manifest is not None:
+        from slurmhooks.site.manifest import default_path, records
 
-        rows = manifest.read((), point="node")
+        rows = records(manifest, (), "node")
         if rows is not None:
-            path = manifest.default_path()
+            path = default_path()
             checks = [ready.handler(ready.table_of(words[1:]), path) for words in rows if words[0] == "check"]
             (timeout, at_most, folder), *_ = (words[1:] for words in rows if words[0] == "health")
             return checks, run.Settings(float(timeout), Brake.of(at_most), folder)
-    read, checks = ready.of_site()
-    return checks, run.Settings(read.health.timeout, Brake.of(read.health.at_most), read.metrics.textfiles or "")
+    from slurmhooks.site import sources as site
+
+    read, checks = ready.of_file(site.config_path())
+    return checks, run.Settings(read.node.timeout, Brake.of(read.node.at_most), read.metrics.textfiles or "")
 
 
 def _boot_id() -> str:

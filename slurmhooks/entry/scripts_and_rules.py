@@ -32,10 +32,10 @@ def named_in(read: Config, path: Path, former: Container[str] = ()) -> list[Sour
         from slurmhooks.lua import job_submit
 
         sources += job_submit.sources(read, path, former)
-    if read.policies or read.policy_exemptions:
-        from slurmhooks.policies import source as policies
+    if read.rule or read.rules.exemptions:
+        from slurmhooks.rules import source as rules
 
-        sources += policies.sources(read, path)
+        sources += rules.sources(read, path)
     return sources
 
 
@@ -68,15 +68,15 @@ def of_files(names: Iterable[str], release: Release | None = None) -> loading.Na
 def _script(path: str, release: Release | None) -> Source:
     from slurmhooks.handlers.loader import Source
     from slurmhooks.lua import cli_filter, job_submit
-    from slurmhooks.lua.source import Script
+    from slurmhooks.lua.source import entries
 
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            entries = Script(file.read()).entries
+            names = entries(file.read())
     except OSError as error:
         raise LoadError([f"{path}: {error.strerror}"]) from error
-    if any(entry.startswith("slurm_cli_") for entry in entries):
+    if any(entry.startswith("slurm_cli_") for entry in names):
         return cli_filter.source(path, None)
-    if any(entry.startswith("slurm_job_") for entry in entries):
+    if any(entry.startswith("slurm_job_") for entry in names):
         return Source(path=path, read=lambda name: job_submit.load(name, release=release))
     raise LoadError([f"{path}: neither a job_submit.lua nor a cli_filter.lua; scripts of SPANK and scrun run in Slurm"])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The functions that native/scrun calls, in scrun's anchor process, as the user of scrun.
 
-The staging functions take the address of a ``struct slurmhooks_container``, and whether there is a hook manifest. They
-return (return code for scrun, None, 0).
+The staging functions take the address of a ``struct slurmhooks_container``, and that of the manifest or 0. They return
+(return code for scrun, None, 0).
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ import _slurmhooks_scrun as native
 
 from slurmhooks.entry import launch_handlers
 from slurmhooks.errors import ConfigError, LoadError, Reject, SlurmhooksError
-from slurmhooks.files import trusted
+from slurmhooks.files import home, trusted
 from slurmhooks.handlers import deadline, dispatch
 from slurmhooks.log import ERROR, log
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.model import Container
-from slurmhooks.site import replaced
 from slurmhooks.site import sources as site
 from slurmhooks.values import text_from_c
 
@@ -51,24 +50,24 @@ def _caller(address: int) -> Ask:
     return ask
 
 
-def stage_in(address: int, has_manifest: int) -> Answer:
+def stage_in(address: int, known: int) -> Answer:
     """Run the handlers of slurm_scrun_stage_in().
 
     Args:
         address: address of the container.
-        has_manifest: there is a hook manifest.
+        known: address of the manifest; or 0.
     """
-    return _event("stage_in", address, bool(has_manifest))
+    return _event("stage_in", address, known)
 
 
-def stage_out(address: int, has_manifest: int) -> Answer:
+def stage_out(address: int, known: int) -> Answer:
     """Run the handlers of slurm_scrun_stage_out().
 
     Args:
         address: address of the container.
-        has_manifest: there is a hook manifest.
+        known: address of the manifest; or 0.
     """
-    return _event("stage_out", address, bool(has_manifest))
+    return _event("stage_out", address, known)
 
 
 def script() -> Answer:
@@ -82,7 +81,10 @@ def script() -> Answer:
         if posix.getuid() == 0:
             trusted.guard()
         try:
-            return 0, _bytes(replaced.again(lambda: site.script_of("scrun"))), 0
+            if home.set_in_force() is None:
+                return 0, None, 0
+            path, read = site.located_config(site.config_path())
+            return 0, _bytes(site.script_of("scrun", path, read)), 0
         except (ConfigError, LoadError) as error:
             return FAILED, _bytes("\n".join(error.findings)), 0
 
@@ -93,12 +95,12 @@ def _bytes(text: str | None) -> bytes | None:
     return None if text is None else text.encode("utf-8", "surrogateescape")
 
 
-def _event(name: str, address: int, has_manifest: bool) -> Answer:
-    return dispatch.answer(f"scrun {name}", lambda: _run(name, address, has_manifest), FAILED)
+def _event(name: str, address: int, known: int) -> Answer:
+    return dispatch.answer(f"scrun {name}", lambda: _run(name, address, known), FAILED)
 
 
-def _run(name: str, address: int, has_manifest: bool) -> Answer:
-    registry = _load(has_manifest)
+def _run(name: str, address: int, known: int) -> Answer:
+    registry = _load(known)
     if registry is None:
         return FAILED, None, 0
     handlers = registry.handlers(f"scrun.{name}")
@@ -138,13 +140,13 @@ def _report_leftovers(values: dict[str, str]) -> None:
         log.user(f"slurmhooks: stage_out of container {name} failed; the data in {bundle!r} was not staged out")
 
 
-def _load(has_manifest: bool) -> Registry | None:
+def _load(known: int) -> Registry | None:
     """Load the hooks at the first call; return None if that fails, and log the findings.
 
     Args:
-        has_manifest: there is a hook manifest, which names the files.
+        known: address of the manifest, which says what to load; or 0.
     """
     global _registry
     if _registry is None:
-        _registry = launch_handlers.load("scrun", has_manifest)
+        _registry = launch_handlers.load("scrun", launch_handlers.content(known))
     return _registry

@@ -15,7 +15,7 @@ from slurmhooks.files import plugstack, trusted
 from slurmhooks.handlers import deadline, dispatch
 from slurmhooks.handlers.registry import Registry
 from slurmhooks.hooks.points import CONTEXTS, IN_TASKS, JOB_CALLBACKS, ORIGINS, POINTS
-from slurmhooks.log import CONTINUED, ERROR, INFO, USER, VERBOSE, log
+from slurmhooks.log import CONTINUED, ERROR, INFO, USER, VERBOSE, coloured, log
 from slurmhooks.site import loading
 from slurmhooks.spank.line import Line
 from slurmhooks.values import text_from_c
@@ -63,9 +63,9 @@ def _sink(level: int, text: str) -> None:
 
 def _user(text: str) -> None:
     """Show a text to the user. On nodes, its lines are also in the log of slurmd."""
-    between = "\n" if _context in ("local", "allocator") else f"\n{CONTINUED}"
-    for line in text.replace("\n", between).split("\n"):
-        _sink(USER, line)
+    command = _context in ("local", "allocator")
+    for line in text.replace("\n", "\n" if command else f"\n{CONTINUED}").split("\n"):
+        _sink(USER, coloured(line) if command else line)
 
 
 def _record(text: str) -> None:
@@ -153,6 +153,10 @@ def callback(
         # (src/srun/opt.c:_opt_copy).
         _control_lost = components > 1 and name != "init_post_opt"
         _context = CONTEXTS[context - 1] if 0 < context <= len(CONTEXTS) else "error"
+        if _context == "slurmd":
+            from slurmhooks.files import home  # steps do not need it
+
+            home.is_slurmd = True
         pointer = ffi.cast("struct spank_handle *", handle)
         line = _line(argc, argv, known)
         if line is None or _never_called(line.registry, not_exported):
@@ -276,6 +280,11 @@ def _never_called(registry: Registry, missing: list[str]) -> bool:
 def _callback(name: str, handle: Any, line: Line, register: Callable[[Option], int]) -> Answer:
     if _context == "job_script" and line.registry.options:
         options().of_script(line.registry, handle)
+    if _options is not None and (name == "init_post_opt" or _context == "remote"):
+        from slurmhooks.spank.calls import Calls
+
+        pass_on = _options.receive if _context == "remote" else _options.send
+        pass_on(line.registry, Calls(native, handle, _context, name))
     if name == "task_init_privileged":
         # This is the first callback whose failure ends the step in all releases, shows our text and keeps the node in
         # service.

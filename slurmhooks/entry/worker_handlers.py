@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from slurmhooks.collector import collector
 from slurmhooks.errors import LoadError
-from slurmhooks.files import trusted
+from slurmhooks.files import home, trusted
 from slurmhooks.handlers.job_rule import JobRule
 from slurmhooks.hooks.points import POINTS
 from slurmhooks.log import log
@@ -47,15 +47,15 @@ def load_point(
         LoadError: a hook file is invalid, or needs what this build lacks.
     """
     tables = _tables()
-    section, hooks = POINTS[point].section, POINTS[point].called
+    hooks = POINTS[point].called
     periodic = tuple(spec.name for spec in POINTS[point].hooks if spec.is_periodic)
 
     def prepare(config: Config) -> None:
-        settings = _settings(config, section)
+        settings = _settings(config, point, watch)
         announce(settings)
-        if settings.policy.notices == "daily":
+        if settings.rules.notices == "daily":
             notices.restore(settings.collect)
-        confinement.drop_rights(getattr(config, section), section)
+        confinement.drop_rights(getattr(config, point), point)
 
     trusted.guard()
     read, registry = reload.load(
@@ -66,12 +66,12 @@ def load_point(
         tuple(spec.name for spec in POINTS[point].hooks),
         prepare,
     )
-    settings = _settings(read, section).with_hooks(watch.fingerprint())
+    settings = _settings(read, point, watch)
     for handler in (handler for hook in hooks for handler in registry.handlers(hook)):
         if handler.timeout is not None and handler.timeout > settings.section.timeout:
             log.error(
                 "%s: handler %s: timeout=%g is never reached: [%s] timeout = %g ends it before",
-                *(handler.where, handler.label, handler.timeout, section, settings.section.timeout),
+                *(handler.where, handler.label, handler.timeout, point, settings.section.timeout),
             )
     return tables, registry, settings
 
@@ -91,8 +91,9 @@ def load_service(service: type[PointService], watch: Watch, announce: Announce) 
     return service(*load_point(watch, announce, service.point))
 
 
-def _settings(config: Config, section: str) -> Settings:
-    return Settings.of(config, section, collector.wanted(config, section))
+def _settings(config: Config, point: str, watch: Watch) -> Settings:
+    hooks = home.set_of(watch.configuration or "").rpartition("/")[2]
+    return Settings.of(config, point, hooks, collector.wanted(config, point))
 
 
 def _tables() -> Tables:

@@ -28,6 +28,8 @@ else:
     from slurmhooks.fields.record import RecordFields
     from slurmhooks.fields.reservation import ReservationFields
 
+from slurmhooks.fields.rows import rows as rows_of
+
 __all__ = [
     "COUNTERS",
     "KEYS",
@@ -68,3 +70,5 @@ KEYS = {"record": "job_id", "association": "id"}
 """The field that is the key of a table, by the name of its struct; ``name`` for others."""
 COUNTERS = {"argv": "argc", "environment": "env_size", "spank_job_env": "spank_job_env_size"}
 """The arrays of texts of a request, each with the member that has its length."""
+ZERO_LEAVES = frozenset(name for name, row in rows_of(JobFields).items() if row.facts.get("zero_leaves"))
+"""Fields of a request that an update leaves as they are by 0."""

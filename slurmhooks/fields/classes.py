@@ -144,7 +144,12 @@ def _getter(row: Field[Any], member: str, table: Table) -> Callable[[Any], Any]:
 
     def text(view: Any) -> Any:
         state = view._state
-        raw = state.writes[member] if member in state.writes else state.struct.text(place)
+        if member in state.writes:
+            raw = state.writes[member]
+        elif state.struct.slots[place]:
+            raw = state.struct.text(place)
+        else:
+            return None
         if raw:
             value = decode(raw)
             if value:

@@ -52,6 +52,7 @@ class Facts(TypedDict, total=False):
             by this name; None: it may not.
         in_updates: the number that scontrol sends in an update that does not name the field; without it, the field is
             unset then.
+        zero_leaves: an update leaves the field as it is by 0.
         in_record: names of the field in the record of the job, of which the first that is set counts; without it, the
             record has the same name.
     """
@@ -59,6 +60,7 @@ class Facts(TypedDict, total=False):
     lua: InLua
     secret: Secret | None
     in_updates: int
+    zero_leaves: bool
     in_record: tuple[str, ...]
 
 

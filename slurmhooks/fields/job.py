@@ -21,7 +21,7 @@ from slurmhooks.fields.constants import (
 )
 from slurmhooks.fields.facts import NO_LUA, RW, InLua, R
 from slurmhooks.fields.flag_rows import Bit, Flag, OneOf
-from slurmhooks.fields.number_rows import Identity, Number, Offset, Plain, Tagged, Time
+from slurmhooks.fields.number_rows import Identity, Number, Offset, Plain, Switch, Tagged, Time
 from slurmhooks.fields.rows import Computed, Gres, Lowered, Sluid, Text, Tres
 
 CRON_JOB = JobFlag.CRON_JOB
@@ -89,7 +89,7 @@ class JobFields:
     cluster_features = Text("Features that a cluster must have, for jobs sent to several clusters.", lua=NO_LUA,
                             secret=None)  # fmt: skip
     clusters = Text("Clusters on which the job may run, separated by commas.", lua=RW, secret=None)
-    contiguous = Number(16, "1: the nodes must be adjacent.", lua=RW)
+    contiguous = Switch(16, "1: the nodes must be adjacent.", lua=RW)
     exc_nodes = Text("Nodes not to use, as a node list.", lua=RW, secret=None)
     features = Text("Features that nodes must have (--constraint).", lua=RW, secret=None)
     network = Text("Requirements on the interconnect.", lua=R, secret=None)
@@ -100,7 +100,7 @@ class JobFields:
     req_nodes = Text("Nodes that the job must get, as a node list.", lua=RW, secret=None)
     req_switch = Number(32, "Maximum number of leaf switches.", lua=RW)
     segment_size = Number(16, "Nodes in each segment, with topology/block.", since="24.05", lua=RW.since("25.11"),
-                          in_updates=0)  # fmt: skip
+                          in_updates=0, zero_leaves=True)  # fmt: skip
     shared = OneOf(16, Shared, "With whom the nodes are shared.", lua=RW)
     wait4switch = Number(32, "How long to wait for that number of switches.", unit="seconds", lua=RW)
 
@@ -125,7 +125,7 @@ class JobFields:
     ntasks_per_socket = Number(16, "Maximum number of tasks per socket.", lua=RW)
     ntasks_per_tres = Number(16, "Number of tasks per GPU.", lua=RW)
     num_tasks = Number(32, "Number of tasks.", lua=RW)
-    overcommit = Number(8, "1: several tasks may share a CPU.", lua=NO_LUA)
+    overcommit = Switch(8, "1: several tasks may share a CPU.", lua=NO_LUA)
     plane_size = Number(16, "Tasks per block, for SLURM_DIST_PLANE.", lua=NO_LUA)
     pn_min_cpus = Number(16, "Minimum number of CPUs per node.", lua=RW)
     sockets_per_board = Number(16, "Minimum number of sockets per board.", lua=R, in_updates=0)
@@ -160,12 +160,12 @@ class JobFields:
     tres_per_task = Tres("TRES per task.", lua=RW, secret=None)
 
     # When: times, order
-    begin_time = Time("Earliest start; 0: now.", lua=RW)
-    deadline = Time("Remove the job if it cannot end by this time; 0: no deadline.", lua=NO_LUA)
+    begin_time = Time("Earliest start; 0: now.", lua=RW, zero_leaves=True)
+    deadline = Time("Remove the job if it cannot end by this time; 0: no deadline.", lua=NO_LUA, zero_leaves=True)
     delay_boot = Number(32, "How long to wait for nodes that need no reboot.", unit="seconds", lua=RW)
     dependency = Text("Jobs to wait for (see strings.Dependencies).", lua=RW, secret=None,
                       in_record=("orig_dependency",))  # fmt: skip
-    end_time = Time("When the job must end, in updates; 0: unset.", lua=RW)
+    end_time = Time("When the job must end, in updates; 0: unset.", lua=RW, zero_leaves=True)
     immediate = Number(16, "1: start at once or fail.", lua=RW, in_updates=0)
     nice = Offset(32, "Adjustment of the priority; positive numbers lower it.", lua=RW)
     priority = Number(32, "Priority; 0 holds the job.", lua=RW)
@@ -179,14 +179,14 @@ class JobFields:
                       lua=NO_LUA)  # fmt: skip
     bitflags = Flag(64, JobFlag, "Properties of the job.", optional=False, lua=RW)
     cron_job = Bit(CRON_JOB, "Whether the job comes from scrontab.", member="bitflags", lua=R)
-    kill_on_node_fail = Number(16, "0: the job continues when a node fails.", lua=NO_LUA)
+    kill_on_node_fail = Switch(16, "0: the job continues when a node fails.", lua=NO_LUA)
     mail_type = Flag(16, MailType, "Events on which Slurm sends mail.", lua=RW)
     mail_user = Text("Recipient of mail.", lua=RW, secret=None)
     oom_kill_step = Number(16, "1: a task that runs out of memory ends its step.", since="24.11", lua=NO_LUA,
                            in_updates=0)  # fmt: skip
     power_flags = Flag(8, PowerFlag, "Power management.", until="23.11", lua=RW, in_updates=0)
     profile = Flag(32, Profile, "What to profile.", optional=False, lua=NO_LUA)
-    requeue = Number(16, "1: the job may be requeued.", lua=RW)
+    requeue = Switch(16, "1: the job may be requeued.", lua=RW)
     restart_cnt = Plain(16, "How often the job was restarted.", writable=False, lua=NO_LUA)
     resv_port_cnt = Number(16, "Ports to reserve on each node, for MPI.", since="24.05", lua=NO_LUA, in_updates=0)
     warn_flags = Flag(16, WarnFlag, "Who gets the signal before the end of the job.", optional=False, lua=NO_LUA)

@@ -101,6 +101,24 @@ class Number(Sized[int | Unlimited]):
         return encode
 
 
+class Switch(Number):
+    """A number that means yes or no; slurmctld checks it when it reads its saved state, not when a plugin writes it."""
+
+    __slots__ = ()
+
+    def encoder(self, release: Release) -> Callable[[object], int]:
+        """See Field."""
+        encode, name = super().encoder(release), self.label
+
+        def encode_switch(value: object) -> int:
+            raw = encode(value)
+            if value is not None and raw > 1:
+                raise ValueError(f"{name} takes 0 or 1, not {value}")
+            return raw
+
+        return encode_switch
+
+
 class Plain(Sized[int]):
     """An unsigned integer whose every value is a number: counters, ports, masks."""
 

@@ -70,13 +70,13 @@ def marks_of(defined: Collection, module: ModuleType) -> list[tuple[Mark, Callab
     return [functions[sequence] for sequence in sorted(functions)]
 
 
-def options_of(defined: Collection, module: ModuleType, known: list[Option]) -> list[Option]:
-    """Return the options that a module has defined or imported, except known ones, in the order of definition."""
+def options_of(defined: Collection, module: ModuleType) -> list[Option]:
+    """Return the options that a module has defined or imported, in the order of definition."""
     options = {option.sequence: option for option in defined.options if _belongs(option.owner, module)}
     for value in list(vars(module).values()):
         if issubclass(type(value), Option):  # not isinstance(), which asks the value
             options[value.sequence] = value
-    return [options[sequence] for sequence in sorted(options) if options[sequence] not in known]
+    return [options[sequence] for sequence in sorted(options)]
 
 
 def _own_marks(value: object) -> list[Mark]:

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How refusals name the handler that they come from."""
+"""How texts that leave slurmhooks name the handler that they come from.
+
+The label stands in parentheses: programs that show the errors of commands by a library for terminals, such as rich,
+take words in brackets for styles, and leave them out.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +14,22 @@ if TYPE_CHECKING:
     from slurmhooks.handlers.registry import Handler
 
 
-def labelled(text: str | None, handler: Handler) -> str | None:
-    """Return the text of a refusal with the label of its handler at the end of the first line.
+def ending(label: str) -> str:
+    """Return what ends the first line of a refusal, or a reason that stays at a job or node."""
+    return f" ({visible(label)})"
+
+
+def shown_label(handler: Handler) -> str | None:
+    """Return the label that the refusals of a handler end with.
 
     Texts of Lua scripts stay as they are: they are what users would read without slurmhooks.
     """
-    if handler.path.endswith(".lua"):
+    return None if handler.path.endswith(".lua") else handler.label
+
+
+def labelled(text: str | None, label: str | None) -> str | None:
+    """Return the text of a refusal with a label at the end of the first line; None: without one."""
+    if label is None:
         return text
     first, line_feed, others = (text or "").partition("\n")
-    return f"{first} [{visible(handler.label)}]".lstrip() + line_feed + others
+    return (first + ending(label)).lstrip() + line_feed + others

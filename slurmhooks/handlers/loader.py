@@ -52,9 +52,10 @@ class Source:
         module: name of an installed module.
         packages: path of the folder of packages.
         read: for a file in another language, the function that returns its handlers or raises LoadError.
+        text: the content of the file, if it need not be opened.
     """
 
-    __slots__ = ("module", "name", "packages", "path", "read")
+    __slots__ = ("module", "name", "packages", "path", "read", "text")
 
     def __init__(
         self,
@@ -64,12 +65,14 @@ class Source:
         packages: str | None = None,
         read: Callable[[str], list[Handler]] | None = None,
         name: str | None = None,
+        text: bytes | None = None,
     ) -> None:
         """Store a path, a module or a folder; by default, that is the name."""
         self.path = path
         self.module = module
         self.packages = packages
         self.read = read
+        self.text = text
         self.name = name or path or module or packages or "?"
 
     @property
@@ -152,6 +155,7 @@ class _Loading:
         self._modules: dict[str, ModuleType] = {}
         self._defined = definitions.of_imported()
         self._sequences: set[int] = set()
+        self._with_options: set[str] = set()
         self._collections: list[Collection] = []
 
     def registry(self, require: Iterable[str]) -> Registry:
@@ -162,7 +166,7 @@ class _Loading:
         if findings:
             raise LoadError(findings)
         self._notes += notes
-        return Registry(self._handlers, self._options, self._contents, self._notes, self._modules)
+        return Registry(self._handlers, self._options, self._contents, self._notes, self._modules, self._with_options)
 
     def add(self, source: Source) -> None:
         """Load a source; add findings about it."""
@@ -172,7 +176,7 @@ class _Loading:
         content = b""
         if source.path is not None:
             try:
-                content = read(source.path)
+                content = read(source.path) if source.text is None else source.text
             except LoadError as error:
                 self._findings += error.findings
                 return
@@ -222,8 +226,11 @@ class _Loading:
             verified, findings = verify(mark, function, label, source.name, _kind(mark))
             self._findings += findings or definitions.replaced(mark, function, module)
             handlers += verified
-        options = definitions.options_of(self._defined, module, self._options)
+        known = definitions.options_of(self._defined, module)
+        options = [option for option in known if option not in self._options]
         self._options += options
+        if known or collection.has_checks:
+            self._with_options.add(source.name)
         if not marks and not options:
             self._notes.append(f"{source.name}: no handler and no option in it; handlers need a decorator: @hook.job")
 

@@ -30,7 +30,7 @@ MAX_TIMEOUT = 30 * 86400
 """Seconds that a handler may have. Timers and messages have no room for infinity or very large numbers."""
 
 STOP, SKIP, TRY = range(3)
-"""What happens to a handler if an earlier one has refused the request and ``[policy] refusals`` is "all".
+"""What happens to a handler if an earlier one has refused the request and ``[rules] refusals`` is "all".
 
 STOP: it may have effects, and it may change the request, so neither it nor any later handler is tried. SKIP: it has
 effects, but does not change the request. TRY: it only reads and writes the request, and its writes are discarded.
@@ -61,6 +61,7 @@ class Handler:
         looks_ahead: of an update, its share depends only on what the job will have, not on what it has now.
         scope: shared by handlers that are for the same requests, see slurmhooks.slurmctld.around; None: for all.
         admins: a handler of hook.job that is also for administrators.
+        of_site: its code is the site's, and may leave processes and timers.
         scripted: the handler represents a function of a Lua script, which dispatch does not run; see slurmhooks.lua.
     """
 
@@ -106,6 +107,7 @@ class Handler:
         self.looks_ahead = False
         self.scope: object = None
         self.admins = False
+        self.of_site = True
 
     @property
     def where(self) -> str:
@@ -127,9 +129,10 @@ class Registry:
         contents: the handlers of each source, by the name of the source.
         notes: remarks on what may be a mistake.
         modules: the modules of the hook files, by their names in sys.modules.
+        with_options: the names of the sources that define or import options, or define checks of some.
     """
 
-    __slots__ = ("_handlers", "_wanted", "contents", "modules", "notes", "options")
+    __slots__ = ("_handlers", "_wanted", "contents", "modules", "notes", "options", "with_options")
 
     def __init__(
         self,
@@ -138,6 +141,7 @@ class Registry:
         contents: Mapping[str, Sequence[Handler]] | None = None,
         notes: Sequence[str] = (),
         modules: Mapping[str, ModuleType] | None = None,
+        with_options: Iterable[str] = (),
     ) -> None:
         """Sort the handlers, which are given in file order and, within a file, in definition order."""
         self._handlers: dict[str, tuple[Handler, ...]] = dict.fromkeys(HOOKS, ())
@@ -152,6 +156,12 @@ class Registry:
         self.contents = {name: tuple(own) for name, own in (contents or {}).items()}
         self.notes = tuple(notes)
         self.modules = dict(modules or {})
+        self.with_options = frozenset(with_options)
+
+    def is_needed(self, source: str, point: str) -> bool:
+        """Tell whether a plugin point needs a source: it has a handler for it, or something of an option."""
+        own = self.contents.get(source, ())
+        return any(each.spec.point == point for each in own) or (point == "spank" and source in self.with_options)
 
     def handlers(self, hook: str) -> tuple[Handler, ...]:
         """Return the handlers of a hook, in the order in which they run."""
@@ -258,13 +268,15 @@ def missing(require: Iterable[str], handlers: Iterable[Handler]) -> list[str]:
         require: labels, ``module:qualname``.
         handlers: the loaded handlers.
     """
+    from slurmhooks.handlers.similar import renamed  # launches seldom need it
+
     require, handlers = tuple(require), tuple(handlers)
     labels = sorted({handler.label for handler in handlers})
     reasons = [(label, ambiguous(label, handlers)) for label in require]
     findings = [f"{label}: [hooks] require of slurmhooks.toml: {reason}" for label, reason in reasons if reason]
     return findings + [
-        f"{label}: [hooks] require of slurmhooks.toml names this handler, and no hook file or package has it;"
-        f" they have: {', '.join(labels) or 'none'}"
+        f"{label}: [hooks] require of slurmhooks.toml names this handler, and no hook file or package has it"
+        f"{renamed(label)}; they have: {', '.join(labels) or 'none'}"
         for label in require
         if label not in labels
     ]

@@ -44,6 +44,17 @@ def nearest(name: str, names: Iterable[str], least: float = MIN_SIMILARITY) -> s
     return f"; nearest: {', '.join(other for _, other in sorted(likely)[:MAX_NAMES])}" if likely else ""
 
 
+def present(label: str) -> str:
+    """Return a label as it is today: in 1.0.0, ready-made rules had the labels policies:NAME."""
+    name = label.removeprefix("policies:")
+    return label if name == label else f"rule:{name}"
+
+
+def renamed(label: str) -> str:
+    """Return what follows an unknown label in a finding if it has another name today, otherwise an empty text."""
+    return "" if present(label) == label else f"; it is called {present(label)} now"
+
+
 def _common(places: dict[str, int], size: int, other: str) -> int:
     """Return the length of the longest common subsequence of a name and another one.
 

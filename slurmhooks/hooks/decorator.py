@@ -88,15 +88,17 @@ class Collection:
 
     Attributes:
         source: name of the hook file or module that is being loaded.
+        has_checks: checks of options are defined.
     """
 
-    __slots__ = ("marks", "options", "source")
+    __slots__ = ("has_checks", "marks", "options", "source")
 
     def __init__(self, source: str = "") -> None:
         """Start empty."""
         self.source = source
         self.marks: list[Mark] = []
         self.options: list[Any] = []  # option.py imports this module
+        self.has_checks = False
 
     def __enter__(self) -> None:
         """Add new marks and options to this collection from now on."""
@@ -120,6 +122,13 @@ def collect(option: Any) -> None:
     forbid_late(repr(option))
     if _collections:
         _collections[-1].options.append(option)
+
+
+def collect_check(what: str) -> None:
+    """Note that the check of an option is defined; raise as :func:`collect`."""
+    forbid_late(what)
+    if _collections:
+        _collections[-1].has_checks = True
 
 
 def forbid_late(what: str) -> None:
@@ -194,14 +203,14 @@ class Decorator:
             on_error: the effect of a bug in the handler: "reject" (default) or "accept" for job_submit and job_modify,
                 "keep" (default) or "drain" for health checks, "fail" (default) or "ignore" for all others.
             contexts: for SPANK, any of "local", "remote", "allocator", "slurmd", "job_script"; for cli_filter, any of
-                "salloc", "sbatch", "srun", "scrontab"; for health checks, see docs/health.md; by default, all in which
+                "salloc", "sbatch", "srun", "scrontab"; for health checks, see docs/node.md; by default, all in which
                 Slurm makes the call.
             timeout: seconds that the handler may take; exceeding them is a bug in it. In hooks of slurmctld, such as
                 job_submit, it is killed with its worker process, and ``timeout`` of the configuration limits all
                 handlers of a request together. Elsewhere DeadlineExceeded is raised in it.
             effects: job_submit and job_modify only. False promises that the handler does nothing but read and write the
-                request, and refuse it: then it is also tried after a refusal, with ``[policy] refusals = "all"``.
-            rollout: job_submit, job_modify and every only, see docs/policy.md. ``mode``: "enforce" (default), "warn",
+                request, and refuse it: then it is also tried after a refusal, with ``[rules] refusals = "all"``.
+            rollout: job_submit, job_modify and every only, see docs/modes.md. ``mode``: "enforce" (default), "warn",
                 "observe" or "off". ``percent``, ``users``, ``accounts``, ``partitions``: conditions; the mode
                 is for requests that meet all of those given. ``otherwise``: the mode for all other requests,
                 "observe" by default. ``note``: what users read after a warning. Health checks have ``mode``, ``every``,

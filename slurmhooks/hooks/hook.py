@@ -121,7 +121,7 @@ class Every(Decorator):
         """
         if not isinstance(period, str):
             raise TypeError(f'{self!r} takes a period, as in @{self!r}("5m"); not {period!r}')
-        # Not at the top: hook files for launches have no periodic rules.
+        # Not at the top: hook files for launches have no periodic handlers.
         from slurmhooks.hooks.schedule import AT_MOST, Schedule
 
         most = AT_MOST if at_most is None else at_most

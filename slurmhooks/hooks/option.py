@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from slurmhooks.errors import HandlerError
-from slurmhooks.hooks.decorator import forbid_late
+from slurmhooks.hooks.decorator import collect_check
 from slurmhooks.hooks.points import INHERITED
 
 TYPE_CHECKING = False
@@ -208,6 +208,11 @@ class Option(_Of[Value]):
         return passed_on("python", self.name)
 
     @property
+    def made(self) -> str:
+        """The variable in which srun passes on what its checks have made of the value; slurmstepd removes it."""
+        return "_SLURMHOOKS_OPTION_" + self.variable.removeprefix(PREFIX)
+
+    @property
     def has_arg(self) -> int:
         """``has_arg`` of ``struct spank_option``: 0 none, 1 required, 2 optional."""
         return 0 if self.arginfo is None else 2 if self.optional else 1
@@ -225,9 +230,9 @@ class Option(_Of[Value]):
 
         Raises:
             TypeError: the function cannot be called with one argument.
-            HandlerError: a handler is running.
+            SlurmhooksError: a handler is running.
         """
-        forbid_late(f"@{self!r}.check")
+        collect_check(f"@{self!r}.check")
         if not _takes_one(function):
             raise TypeError(f"{self!r}: a check takes one argument, the value")
         self._checks.append(function)
@@ -264,6 +269,21 @@ class Option(_Of[Value]):
                 raise
             raise UnfitError(f"takes {kind}, not {argument!r}") from error
         return result
+
+    def as_text(self, text: str | None) -> str | None:
+        """Return the text that stands for the value of an option. For the SPANK plugin.
+
+        It is what the type and the checks have made of the text that the user gave, if they make the same of it again,
+        wherever they run; otherwise it is that text.
+        """
+        return self.standing_for(text, self._values[-1]) if self._values else text
+
+    def standing_for(self, text: str | None, value: Value) -> str | None:
+        """Return the text that stands for a value, see :meth:`as_text`."""
+        if value is True:
+            return text
+        made = str(value)
+        return made if made == text or (made and "\0" not in made and self.convert(made) == value) else text
 
     def _kind(self, text: str) -> str | None:
         """Return what the option takes, in the words of users, if that is known from an error of Python's types."""

@@ -126,20 +126,19 @@ class Point:
     """A kind of plugin that Slurm loads, as ``NAME_python.so``, or of program that it runs.
 
     Attributes:
-        name: Slurm's name.
-        section: of slurmhooks.toml.
+        name: Slurm's name, which its table in slurmhooks.toml, its files and its pages have, too.
         hooks: its hooks; those that Slurm's calls reach are in the order of the numbers by which C names them.
-        key: the key of slurm.conf that must name the plugin of slurmctld; None: job_submit, or a plugin elsewhere.
+        key: the key of slurm.conf that must name the plugin of slurmctld, which is Slurm's own for burst_buffer; None:
+            job_submit, or a plugin elsewhere.
         default: the default of the key, if it takes several names; None if it takes one name.
         member: the member of Slurm's ``slurm_conf_t`` for the key; None: the plugin has no workers.
     """
 
-    __slots__ = ("default", "hooks", "key", "member", "name", "section")
+    __slots__ = ("default", "hooks", "key", "member", "name")
 
     def __init__(
         self,
         name: str,
-        section: str,
         *hooks: HookSpec,
         key: str | None = None,
         default: str | None = None,
@@ -147,7 +146,6 @@ class Point:
     ) -> None:
         """Store the description; see the class."""
         self.name = name
-        self.section = section
         self.hooks = hooks
         for spec in hooks:
             spec.point = name
@@ -194,6 +192,9 @@ ARGUMENTS = {
     "step_id": "int | None",
     "container": "Container",
     "node": "HealthNode",
+    "mail": "Mail",
+    "reservation": "str",
+    "buffer": "BurstBuffer",
 }
 """The arguments of handlers, with their types; in cli_filter, ``job`` is ``options``."""
 LISTS = tuple(name for name, kind in ARGUMENTS.items() if kind.startswith("Table["))
@@ -207,12 +208,12 @@ STEP_CONTEXTS = ("local", "remote", "allocator")
 _REMOTE = ("remote",)
 _SPANK = ("spank",)
 _RECORD = ("record", "environment", *LISTS)
+_BUFFER = ("buffer", "record")
 
 POINTS = {
     point.name: point
     for point in (
         Point(
-            "job_submit",
             "job_submit",
             HookSpec("job_submit", "job_submit()", ("job", "submit_uid", *LISTS), _SUBMIT),
             HookSpec("job_modify", "job_modify()", ("job", "record", "modify_uid", *LISTS), _SUBMIT),
@@ -228,13 +229,11 @@ POINTS = {
         ),
         Point(
             "site_factor",
-            "priority",
             HookSpec("priority", "site_factor_p_set()", ("record", *LISTS), _FAIL, result="int | None"),
             key="PrioritySiteFactorPlugin",
             member="site_factor_plugin",
         ),
         Point(
-            "prep",
             "prep",
             HookSpec("controller_prolog", "prep_p_prolog_slurmctld()", _RECORD, _FAIL),
             HookSpec("controller_epilog", "prep_p_epilog_slurmctld()", _RECORD, _FAIL),
@@ -244,14 +243,12 @@ POINTS = {
         ),
         Point(
             "jobcomp",
-            "job_end",
             HookSpec("job_end", "jobcomp_p_record_job_end()", ("record", "event"), _FAIL),
             HookSpec("job_start", "jobcomp_p_record_job_start()", ("record", "event"), _FAIL),
             key="JobCompType",
             member="job_comp_type",
         ),
         Point(
-            "spank",
             "spank",
             HookSpec("spank.init", "slurm_spank_init()", _SPANK, _FAIL, _ALL_BUT_SCRIPT, 60),
             HookSpec("spank.job_prolog", "slurm_spank_job_prolog()", _SPANK, _FAIL, ("job_script",), 300, cost="job"),
@@ -267,7 +264,6 @@ POINTS = {
             HookSpec("spank.slurmd_exit", "slurm_spank_slurmd_exit()", _SPANK, _FAIL, ("slurmd",), 60),
         ),
         Point(
-            "cli_filter",
             "cli_filter",
             HookSpec(
                 "cli_filter.setup_defaults", "cli_filter_p_setup_defaults()", ("options", "early"), _FAIL, COMMANDS, 60
@@ -286,26 +282,61 @@ POINTS = {
         ),
         Point(
             "scrun",
-            "scrun",
             HookSpec("scrun.stage_in", "slurm_scrun_stage_in()", ("container",), _FAIL, timeout=3600),
             HookSpec("scrun.stage_out", "slurm_scrun_stage_out()", ("container",), _FAIL, timeout=3600),
         ),
         Point(
-            "power",
             "power",
             HookSpec("power.resume", "ResumeProgram", ("nodes", "jobs", "features", "event"), _FAIL, is_called=False),
             HookSpec("power.suspend", "SuspendProgram", ("nodes", "event"), _FAIL, is_called=False),
             HookSpec("power.resume_failed", "ResumeFailProgram", ("nodes", "event"), _FAIL, is_called=False),
             HookSpec("power.reboot", "RebootProgram", ("nodes", "features", "event"), _FAIL, is_called=False),
         ),
+        Point("mail", HookSpec("mail", "MailProg", ("mail", "record", "event"), _FAIL, is_called=False)),
+        Point(
+            "reservation",
+            HookSpec("reservation.start", "ResvProlog", ("reservation", "event"), _FAIL, is_called=False),
+            HookSpec("reservation.end", "ResvEpilog", ("reservation", "event"), _FAIL, is_called=False),
+        ),
+        Point(
+            "burst_buffer",
+            HookSpec("burst_buffer.setup", "slurm_bb_setup()", _BUFFER, _FAIL, is_called=False),
+            HookSpec("burst_buffer.data_in", "slurm_bb_data_in()", _BUFFER, _FAIL, is_called=False),
+            HookSpec(
+                *("burst_buffer.test_data_in", "slurm_bb_test_data_in()", _BUFFER, _FAIL),
+                is_called=False,
+                result="bool | None",
+            ),
+            HookSpec(
+                *("burst_buffer.real_size", "slurm_bb_real_size()", _BUFFER, _FAIL),
+                is_called=False,
+                result="int | None",
+            ),
+            HookSpec("burst_buffer.pre_run", "slurm_bb_pre_run()", _BUFFER, _FAIL, is_called=False),
+            HookSpec("burst_buffer.post_run", "slurm_bb_post_run()", _BUFFER, _FAIL, is_called=False),
+            HookSpec("burst_buffer.data_out", "slurm_bb_data_out()", _BUFFER, _FAIL, is_called=False),
+            HookSpec(
+                *("burst_buffer.test_data_out", "slurm_bb_test_data_out()", _BUFFER, _FAIL),
+                is_called=False,
+                result="bool | None",
+            ),
+            HookSpec("burst_buffer.teardown", "slurm_bb_job_teardown()", _BUFFER, _FAIL, is_called=False),
+            HookSpec(
+                *("burst_buffer.get_status", "slurm_bb_get_status()", ("buffer",), _FAIL),
+                is_called=False,
+                result="str | None",
+            ),
+            key="BurstBufferType",
+        ),
         Point(
             "node",
-            "health",
             HookSpec("node.health_check", "HealthCheckProgram", ("node",), ("keep", "drain"), HEALTH, 10),
         ),
     )
 }
 """The plugin points by name."""
+HANDED_OVER = tuple(point.name for point in POINTS.values() if not point.called and point.key is None)
+"""The plugin points that are programs, which hand their calls over to a process of the point that delivers them."""
 HOOKS = {spec.name: spec for point in POINTS.values() for spec in point.hooks}
 """All hooks, by their names below ``hook``."""
 JOB_CALLBACKS = tuple(spec.short_name for spec in POINTS["spank"].hooks if spec.cost == "job")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The mode of a handler and the requests that it is for, from its decorator or ``[policy]`` of slurmhooks.toml.
+"""The mode of a handler and the requests that it is for, from its decorator or ``[rules]`` of slurmhooks.toml.
 
 Only handlers of hooks that decide about requests can have a mode, see ``HookSpec.has_modes``.
 """
@@ -44,7 +44,7 @@ OFF = "off"
 MODES = (ENFORCE, WARN, OBSERVE, OFF)
 """All modes, the strictest first."""
 KEYS = ("mode", "percent", "users", "accounts", "partitions", "otherwise", "note")
-"""Keywords of decorators, and keys of ``[policy."LABEL"]``."""
+"""Keywords of decorators, and keys of ``[rules.modes."LABEL"]``."""
 
 
 class Rollout:

@@ -5,15 +5,56 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.fields.constants import JobFlag
 from slurmhooks.job_submit.bounds import defaults
 from slurmhooks.job_submit.bounds.asked import Reader
 from slurmhooks.job_submit.users import split_names
+from slurmhooks.values import UNLIMITED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from slurmhooks.job_submit.bounds import Range
     from slurmhooks.job_submit.model import Job, Record
+    from slurmhooks.values import Unlimited
+
+FILLED: dict[str, tuple[int | Unlimited, ...]] = {
+    **dict.fromkeys(("cpus_per_task", "kill_on_node_fail", "min_nodes", "pn_min_cpus"), (1,)),
+    **dict.fromkeys(("ntasks_per_core", "ntasks_per_socket"), (UNLIMITED,)),
+    **dict.fromkeys((
+        "delay_boot", "het_job_offset", "max_nodes", "nice", "ntasks_per_gpu", "ntasks_per_node", "ntasks_per_tres",
+        "num_tasks", "overcommit", "pack_job_offset", "pn_min_tmp_disk", "reboot", "req_switch", "site_factor",
+    ), (0,)),
+    "wait4switch": (0, 300),  # the default of max_switch_wait
+}  # fmt: skip
+"""What a record has in a field if the request named nothing; tests/cluster/test_rules_filled.py compares it."""
+MEMORY = ("min_mem_per_cpu", "min_mem_per_node", "pn_min_memory")
+"""Views of a member in which slurmctld fills in the default of the cluster, and marks jobs that name it by a flag."""
+
+
+def is_filled(name: str, value: Any, record: Any) -> bool:
+    """Tell whether a job that exists has in a field what slurmctld gives to jobs that name nothing.
+
+    Whether its user has named the same is not known, and makes no difference.
+
+    Args:
+        name: the field.
+        value: its value in the record.
+        record: the record.
+    """
+    if name in FILLED:
+        return bool(value in FILLED[name])
+    if name in MEMORY:
+        return JobFlag.JOB_MEM_SET not in record.bitflags
+    if name == "time_limit":
+        return bool(value in defaults.times())
+    if name == "time_min":
+        return bool(value == 0 or (value == 1 and record.deadline))  # as of a deadline without a limit
+    if name == "priority":
+        return bool(value != 0)  # which the user has held
+    if name == "requeue":
+        return bool(value == defaults.requeues())
+    return name == "mail_user" and bool(value == defaults.mail_user(record.user_name))
 
 
 class Filled:

@@ -70,7 +70,7 @@ def _of_update(looking: Looking, handler: JobRule, given: list[Any]) -> object:
     said: list[str] = []
     job, before = looking.job, looking.job.savepoint()
     show = log.divert(said.append)
-    error: Exception | None = None
+    error: BaseException | None = None
     others: frozenset[str] = frozenset()
     try:
         result = handler.function(*given)
@@ -80,7 +80,7 @@ def _of_update(looking: Looking, handler: JobRule, given: list[Any]) -> object:
         error = raised
     except LacksRecord:
         pass  # noted, also if the handler has caught it
-    except Exception as raised:  # noqa: BLE001 - a bug counts only if the update is the handler's business
+    except BaseException as raised:  # noqa: BLE001 - a bug, also SystemExit, counts only at updates that concern it
         others = named(handler)  # what else it would have read shows only in its code
         error = raised
     finally:

@@ -113,6 +113,11 @@ class Job(JobFields, View):
             facts[name] = ask()
         return facts[name]
 
+    @property
+    def _answers(self) -> dict[object, Any]:
+        """What was asked about this view, and what rules made of it, that no write changes."""
+        return self._state.lasting
+
     def _asked_once(self, question: object, ask: Callable[[], Any]) -> Any:
         """Return what was asked about this view and no write changes, or ask it."""
         answers = self._state.lasting
@@ -128,7 +133,8 @@ class Job(JobFields, View):
     def _as_stored(self, record: Record | None) -> tuple[Job, Record | None]:
         """Return what bounds are computed from: the request, and the job that it changes.
 
-        A view of a job that slurmctld has stored, see slurmhooks.replay.audit, returns an update that changes nothing.
+        A view of a job that slurmctld has stored, see slurmhooks.workshop.replay.audit, returns an update that changes
+        nothing.
         """
         return self, record
 

@@ -16,7 +16,7 @@ from slurmhooks.slurmctld.modes import Trial
 if TYPE_CHECKING:
     from slurmhooks.handlers.dispatch import Outcome
     from slurmhooks.handlers.registry import Handler
-    from slurmhooks.job_submit.request import Request
+    from slurmhooks.job_submit.request import RequestStructs
     from slurmhooks.slurmctld.observation import Observation
     from slurmhooks.worker.interface import Progress
 
@@ -29,7 +29,7 @@ class Observing:
 
     def __init__(
         self,
-        request: Request,
+        request: RequestStructs,
         observation: Observation,
         progress: Progress,
         timeout: float,

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.fields.constants import JobFlag
+
 if TYPE_CHECKING:
     from slurmhooks.fields.classes import Computations
 
@@ -31,17 +33,27 @@ def interactive(job: Any) -> bool:
 
     Only the first component of a heterogeneous batch job has the script; the other ones have an environment, which srun
     and salloc do not send. In slurmctld, only the first component is marked as a batch job. A client that waits for an
-    allocation on a port may send a script, too, which slurmctld does not run if it starts the job at once.
+    allocation on a port may send a script, too, which slurmctld does not run if it starts the job at once. A job of
+    ``sbatch --external`` has neither script nor port.
     """
     record = job._record
     if record is not None:
+        if is_external(record):
+            return False
         leader = job._struct.asking.row("record", record.het_job_id) if record.het_job_offset else None
         return not (record.batch_flag or (leader is not None and leader.raw("batch_flag")))
     if job._modify:
         return False
-    if job._is_set("script"):
-        return bool(job.alloc_resp_port)
-    return not (job.het_job_offset and job.env_size)
+    port = bool(job.alloc_resp_port)
+    if port or job._is_set("script"):
+        return port
+    return not ((job.het_job_offset and job.env_size) or is_external(job))
+
+
+def is_external(job: Any) -> bool:
+    """Tell whether something outside of Slurm runs in the allocation; releases before 25.05 have no such jobs."""
+    external = JobFlag.__members__.get("EXTERNAL_JOB")
+    return external is not None and external in job.bitflags
 
 
 OF_REQUESTS: Computations = {"interactive": interactive, "origin": origin}

@@ -24,7 +24,7 @@ SENDERS = tuple(f"{hook.removeprefix('job_')}_uid" for hook in HOOKS)
 """For each hook, the argument of its handlers that is the user id of who asks."""
 
 
-class Request:
+class RequestStructs:
     """A submission or an update.
 
     Attributes:

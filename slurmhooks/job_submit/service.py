@@ -8,19 +8,22 @@ from itertools import starmap
 from typing import TYPE_CHECKING
 
 from slurmhooks.errors import LoadError
+from slurmhooks.fields.rows import release_of
 from slurmhooks.handlers import dispatch
 from slurmhooks.job_submit.command_line import PARSABLE, TEST_MARK, TEST_ONLY, gives
 from slurmhooks.job_submit.observing import Observing
-from slurmhooks.job_submit.request import HOOKS, Request
+from slurmhooks.job_submit.request import HOOKS, RequestStructs
 from slurmhooks.job_submit.views import Views
+from slurmhooks.log import coloured
 from slurmhooks.slurmctld.asking import begin
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.capture import Recording
 from slurmhooks.slurmctld.notices import NO_READER, READER, SOME_READER
 from slurmhooks.slurmctld.observation import Observation, deferred, late
-from slurmhooks.slurmctld.point_service import PointService
+from slurmhooks.slurmctld.point_service import PointService, texts_of
 from slurmhooks.wire.message import answer
 from slurmhooks.wire.protocol import DEFERRED
+from slurmhooks.worker import accepted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +43,8 @@ NAMES = ("account", "partition", "qos", "reservation")
 """The members with lists of names, each of which can cost a question to slurmctld."""
 LONGEST_NAMES = 1024
 """The most bytes of one of these that Slurm accepts: _test_job_desc_fields() of job_mgr.c, after the plugin."""
+TELLS_UPDATES = (23, 2)
+"""The first release in which a text about an update reaches its user; before, it goes to slurmctld's log."""
 MEMBERS = 16 << 20
 """Maximum bytes of a request's long members, such as its script, that observing handlers can read."""
 
@@ -59,7 +64,6 @@ class Service(PointService):
             from slurmhooks.job_submit.subject import Subject  # takes long to import, and only modes need it
 
             self._subject = Subject
-        self._request: Request | None = None
 
     def start(self) -> None:
         """Run the ``job_submit.init`` handlers; see PointService."""
@@ -85,10 +89,11 @@ class Service(PointService):
         sparse = self._views.sparse and not self._recording.running
         asking = begin(self._tables, query, steady=True, sparse=sparse)
         structs = list(starmap(asking.struct, items))
-        self._request = Request(numbers, self._views, asking, structs)
-        done = self._run(self._request, excluded)
+        submitted = RequestStructs(numbers, self._views, asking, structs)
+        done = self._run(submitted, excluded)
         call = self.call
         if call is not None:
+            call.describe = partial(_describe, submitted)
             call.request = request
             if call.observers:
                 call.members = deferred(structs, MEMBERS)  # slurmctld no longer has these members after the answer
@@ -104,26 +109,34 @@ class Service(PointService):
         structs = [
             asking.struct(tag, value, partial(observation.member, number)) for number, (tag, value) in enumerate(items)
         ]
-        self._request = request = Request(numbers, self._views, asking, structs)
-
+        request = RequestStructs(numbers, self._views, asking, structs)
         observing = Observing(request, observation, progress, self.settings.section.timeout)
         call = observing.run(self._registry.handlers(request.hook), observation.observers)
-        self._describe(call)
+        _describe(request, call)
         for follow in self.followers:
             follow(call)
 
-    def _run(self, request: Request, excluded: set[bytes | None]) -> bytes:
+    def _run(self, request: RequestStructs, excluded: set[bytes | None]) -> bytes:
         job = request.job()
+        messages: list[str] = []
         long = next((name for name in NAMES if _is_too_long(request.structs[0], name)), None)
         if long is not None:
             outcome = self._refused(request.hook, job, long)
         else:
             arguments = request.arguments(job, self._wanted[request.hook])
+            passed = False
             try:
-                outcome = self._call(request.hook, arguments, job, excluded, self._subject, request.sender, _reader)
+                outcome, messages = self._call(
+                    request.hook, arguments, job, excluded, self._subject, request.sender, _reader
+                )
+                passed = outcome.passed
             finally:
                 request.close_records()
-        text = "\n".join(self.texts).encode() if self.texts else None
+                if accepted.shared is not None:
+                    accepted.shared.settle(passed=passed)
+        texts = texts_of(outcome, messages)
+        reaches_user = request.hook == "job_submit" or release_of(job._release) >= TELLS_UPDATES
+        text = "\n".join(map(coloured, texts) if reaches_user else texts).encode() or None
         code = 0 if outcome.passed else self._number(_code(outcome))
         try:
             return answer(self._tables, code, text, request.structs[0].written if outcome.passed else None)
@@ -137,26 +150,24 @@ class Service(PointService):
         """Refuse, before any handler runs, what Slurm refuses anyway."""
         text = f"{name} is longer than {LONGEST_NAMES} bytes, the most that Slurm accepts"
         outcome = dispatch.Outcome(passed=False, code="ESLURM_PATHNAME_TOO_LONG", text=text)
-        self.texts = [text]
         if self.followers:
             self.call = Call(hook, job)
-            self.call.end(outcome, self.texts)
+            self.call.end(outcome, [text])
         job.close()
         return outcome
 
-    def _describe(self, call: Call) -> None:
-        request = self._request
-        if request is None:  # a call of init
-            return
-        call.number = request.sender
-        call.fresh = request.fresh
-        call.struct = request.structs[0]
-        if len(request.structs) > 1:
-            call.record = request.structs[1]
-        if request.hook == "job_modify":
-            call.about = partial(_of_update, request)
-        elif call.struct.contains("submit_line", TEST_MARK) or call.struct.contains("script", TEST_MARK):
-            call.about = partial(_of_submission, request)
+
+def _describe(request: RequestStructs, call: Call) -> None:
+    """Set what followers of a call need to know of its request; see Call."""
+    call.sender = request.sender
+    call.fresh = request.fresh
+    call.struct = request.structs[0]
+    if len(request.structs) > 1:
+        call.record = request.structs[1]
+    if request.hook == "job_modify":
+        call.about = partial(_of_update, request)
+    elif call.struct.contains("submit_line", TEST_MARK) or call.struct.contains("script", TEST_MARK):
+        call.about = partial(_of_submission, request)
 
 
 def _is_too_long(struct: Struct, name: str) -> bool:
@@ -181,12 +192,12 @@ def _reader(job: Job) -> int:
     return READER if job._modify or job.interactive else SOME_READER
 
 
-def _of_submission(request: Request) -> dict[str, object]:
+def _of_submission(request: RequestStructs) -> dict[str, object]:
     """Return what the command line of a submission says about it: whether it is only a test, as far as one can see."""
     return {"test_only": True} if gives(request.job(), TEST_ONLY) else {}
 
 
-def _of_update(request: Request) -> dict[str, object]:
+def _of_update(request: RequestStructs) -> dict[str, object]:
     """Return what an update asks for, as NAME=VALUE; after the answer, so that its imports cost nobody time."""
     from slurmhooks.job_submit.updates import asked
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.slurmctld.model import State
+from slurmhooks.slurmctld.model import ViewState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from slurmhooks.slurmctld.model import Record
 
 
-class JobState(State):
+class JobState(ViewState):
     """What a view of a request has besides its class.
 
     Attributes:

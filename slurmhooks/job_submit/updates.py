@@ -7,16 +7,13 @@ Source: _update_job() of job_mgr.c; tests/cluster/test_job_rules.py compares the
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slurmhooks.errors import StaleHandleError
-from slurmhooks.fields import JobFields
+from slurmhooks.fields import ZERO_LEAVES, JobFields
 from slurmhooks.fields.rows import NEWEST, Release, release_of, rows
-from slurmhooks.slurmctld.shown import plain
+from slurmhooks.slurmctld.logged_fields import plain
 from slurmhooks.wire.message import MessageError
-
-if TYPE_CHECKING:
-    from slurmhooks.job_submit.model import Job
 
 _MEMBERS = """
     account admin_comment array_inx begin_time burst_buffer cluster_features clusters comment contiguous core_spec
@@ -31,11 +28,14 @@ MEMBERS = frozenset(_MEMBERS.split())
 """The members of a request that slurmctld reads in an update; all others, which a client may send, it ignores."""
 NOT_IN_2205 = frozenset({"std_err", "std_in"})
 """Of these, what 22.05 ignores."""
-ZERO_IS_UNSET = frozenset({"begin_time", "deadline", "end_time", "segment_size"})
-"""Fields that an update leaves as they are by 0."""
-COUNTS = frozenset({"max_nodes", "ntasks_per_gpu", "ntasks_per_node", "ntasks_per_tres", "num_tasks", "req_switch",
-                    "time_min"})  # fmt: skip
-"""Fields in which a record has 0 if the request had nothing."""
+
+_OF_ASSOCIATION = ("account", "partition", "reservation")
+DEPENDS = {
+    "partition": ("partition", "reservation"),
+    "default_partition": ("reservation",),
+    **dict.fromkeys(("assoc_comment", "assoc_qos", "charged_account", "default_qos"), _OF_ASSOCIATION),
+}
+"""The fields of a request on which another one depends: those that slurmctld works out, and the partition."""
 
 
 @cache
@@ -56,10 +56,10 @@ def sharing(name: str) -> frozenset[str]:
 def sets(job: Any, name: str) -> bool:
     """Tell whether an update sets a field."""
     value = getattr(job, name)
-    return value is not None and not (value == 0 and name in ZERO_IS_UNSET)
+    return value is not None and not (value == 0 and name in ZERO_LEAVES)
 
 
-def asked(job: Job) -> list[str]:
+def asked(job: Any) -> list[str]:
     """Return what an update asks for, as NAME=VALUE, for people; each member once, and no secrets."""
     found: dict[frozenset[str], str] = {}
     own = rows(JobFields)

@@ -35,23 +35,21 @@ class Users:
     def groups(self, job: Any) -> dict[str, int]:
         """Return the ids of the user's groups by their names; a group without a name has its number as name.
 
-        slurmctld may know a user, by the client, whom the name service does not know.
+        So has the own group of a user whom the name service does not know, although slurmctld may, by the client: there
+        may be other groups.
         """
-        name = self.user_name(job)
-        if name is None:
-            return {}
-        user_id = owner_of(job)
-        assert user_id is not None
+        name, user_id = self.user_name(job), owner_of(job)
+        unknown: dict[str, int] = {}
         group_id: Any
         try:
-            group_id = pwd.getpwuid(user_id).pw_gid
+            group_id = pwd.getpwuid(-1 if user_id is None else user_id).pw_gid
         except KeyError:
-            own = job if job._record is None else job._record
-            group_id = own.group_id
-        if group_id is None:
-            return {}
+            group_id = (job if job._record is None else job._record).group_id
+            unknown = {} if group_id is None else {str(group_id): group_id}
+        if name is None or group_id is None:
+            return unknown
         ids: dict[str, int] = job._asked_once(("groups", name, group_id), lambda: _groups_of(name, group_id))
-        return ids.copy()
+        return ids | unknown
 
 
 class Facts(Users):
@@ -81,8 +79,10 @@ class Facts(Users):
         name = job.reservation
         if name is None and job._record is not None:
             name = job._record.resv_name
-        names = [name, *split_names(name)] if name and "," in name else [name]
-        partitions = [self._partition_of(job, each) for each in names]
+        if not name or "," not in name:
+            return self._partition_of(job, name)
+        # A user may name hundreds: slurmctld is asked for all at once.
+        partitions = [self._partition_of(job, None), *job._cluster.reserved(split_names(name))]
         return ",".join(dict.fromkeys(filter(None, partitions))) or None
 
     def _partition_of(self, job: Any, reservation: str | None) -> str | None:

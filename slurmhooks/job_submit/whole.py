@@ -16,8 +16,8 @@ from slurmhooks.handlers.similar import nearest
 from slurmhooks.hooks.points import CONTROL_PREFIX
 from slurmhooks.job_submit import updates
 from slurmhooks.job_submit.bounds import computing, defaults
-from slurmhooks.job_submit.bounds.asked import FIELDS, NOT_IN_UPDATES, in_record
-from slurmhooks.job_submit.filled import Filled
+from slurmhooks.job_submit.bounds.asked import FIELDS, in_record
+from slurmhooks.job_submit.filled import Filled, is_filled
 from slurmhooks.job_submit.model import Job, owner_of
 from slurmhooks.slurmctld import NEEDS_SOURCES
 
@@ -31,14 +31,11 @@ else:
     Base = object
 
 TIMES = ("time_limit", "end_time")
-_OF_ASSOCIATION = ("account", "partition", "reservation")
 DEPENDS = {
-    "partition": ("partition", "reservation"),
+    **updates.DEPENDS,
     "partitions": ("partition", "reservation"),
     "time_limit": TIMES,
     "bounds": (*FIELDS, *TIMES, "time_min", "deadline"),
-    "default_partition": ("reservation",),
-    **dict.fromkeys(("assoc_comment", "assoc_qos", "charged_account", "default_qos"), _OF_ASSOCIATION),
 }
 """The fields of a request on which what a handler reads depends, if these are others than the field itself."""
 EXTRA = ("bounds", "partitions")
@@ -147,7 +144,7 @@ class Looking:
         return self._in_record(name)
 
     def _time_limit(self) -> int | Unlimited | None:
-        """Return the time limit in minutes, by default the longest of the partitions; None if it is not known."""
+        """Return the time limit in minutes, by default what Slurm gives at most; None if it is not known."""
         named: int | Unlimited | None = self.filled.get("time_limit")
         if named is not None:
             return named
@@ -158,7 +155,7 @@ class Looking:
 
     def may_change(self, name: str) -> bool:
         """Tell whether an update may change a field."""
-        return name in updates.fields(release_of(self.job._release)) and name not in NOT_IN_UPDATES
+        return name in updates.fields(release_of(self.job._release))
 
     def is_replaced(self, name: str) -> bool:
         """Tell whether the update sets the member of a field in another form, such as memory per CPU for per node."""
@@ -174,7 +171,7 @@ class Looking:
         if not any(hasattr(self.record, each) for each in rows(JobFields)[name].names_in_record):
             self._unknown(name)
         value = in_record(self.record, name)
-        return None if value == "" or (value == 0 and name in updates.COUNTS) else value
+        return None if value == "" or is_filled(name, value, self.record) else value
 
     def _array(self, name: str) -> Any:
         """Return what is known of an array of texts at an update."""
@@ -247,7 +244,8 @@ class WholeJob(Base):
     """``job`` of hook.job: the job as it would be; for an update, the job that exists with the change.
 
     What a submission leaves out has what Slurm fills in: partition (that of the reservation, or the default one),
-    account, QOS, and the longest time limit that its partitions give by default; None where slurmctld does not say it.
+    account, QOS, and the time limit that its first partition gives by default, or the longest of all if that has no
+    DefaultTime; None where slurmctld does not say it.
     Fields that no update can change are those of the job. Those that slurmctld does not keep, such as ``environment``,
     raise UnknownError at an update.
     What handlers write is sent if it differs; nothing else of the view is.

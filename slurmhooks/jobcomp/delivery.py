@@ -40,9 +40,11 @@ class Delivery:
     Attributes:
         call: the delivery of the last turn; None if it delivered nothing.
         command: what shows its spool.
+        interval: seconds between two looks at the folder of the spool, as long as records are known.
     """
 
     command = "slurmhooks spool"
+    interval = 0.0
 
     def __init__(self, spool: Spool, registry: Registry, section: Deliveries) -> None:
         """Store the spool, the handlers and the configuration."""
@@ -51,6 +53,7 @@ class Delivery:
         self._section = section
         self.call: Call | None = None
         self._may_hurry = True  # records may wait for a service that works again
+        self._longest = section.backoff_limit  # seconds that a record may have to wait
         self._settled: set[int] = set()  # lanes in which handlers that a former process was running have been settled
 
     def turn(self, lane: int, lanes: int, failure: str | None) -> float:
@@ -68,17 +71,23 @@ class Delivery:
             OSError: the spool cannot be read or written.
         """
         self.call = None
-        self._spool.refresh()
+        self._spool.refresh(self.interval)
         if failure is not None or lane not in self._settled:
             self._settled.add(lane)
             self._settle(list(self._own(lane, lanes)), failure)
             if failure is not None:
                 return 0.0  # the next turn removes what this has ended
-        record, wait = _next(self._own(lane, lanes), time.time(), self._section.backoff_limit, self._keys)
+        record, wait = self._next(lane, lanes)
+        if record is None and self.interval:
+            self._spool.refresh()
+            record, wait = self._next(lane, lanes)
         if record is None:
             return wait
         self._deliver(record)
         return 0.0
+
+    def _next(self, lane: int, lanes: int) -> tuple[Record | None, float]:
+        return _next(self._own(lane, lanes), time.time(), self._longest, self._keys, self._due)
 
     def _own(self, lane: int, lanes: int) -> Iterator[Record]:
         return (record for record in self._spool.records() if record.frame.job_id % lanes == lane)
@@ -155,6 +164,10 @@ class Delivery:
         job_id = record.frame.job_id
         return (job_id,) if job_id else ()
 
+    def _due(self, record: Record) -> float:
+        """Return when the next attempt begins, in seconds since 1970."""
+        return record.due
+
     def _arguments(self, record: Record) -> dict[str, object] | str:
         """Return the arguments of handlers except ``event``, or why the record can never be read."""
         message = record.segment.message(record.frame)
@@ -185,7 +198,7 @@ class Delivery:
             record.segment.note(record, "passed", handler.label)
             return
         if outcome.error_id is None:
-            log.error("%s: handler %s refuses it: %s", _what(record), handler.label, outcome.text)
+            self._tell(record, handler.label, f"handler {handler.label} refuses it: {outcome.text}")
             refused[handler.label] = outcome.text or ""
         self._fail(record, handler, outcome.text or "it failed")
 
@@ -222,9 +235,11 @@ class Delivery:
             log.error("%s cannot become a dead letter: %s; it is tried again", _what(record), error)
             record.segment.note(record, "retry", record.tries, time.time() + self._section.backoff_limit)
             return
-        log.error(
-            "%s is a dead letter now: '%s' shows it, and can have it delivered again", _what(record), self.command
-        )
+        self._tell(record, "", f"it is a dead letter now: '{self.command}' shows it, and can have it delivered again")
+
+    def _tell(self, record: Record, about: str, text: str) -> None:
+        """Log what has become of a record; `about` is the same for what need not be repeated."""
+        log.error("%s: %s", _what(record), text)
 
 
 def _what(record: Record) -> str:
@@ -232,7 +247,11 @@ def _what(record: Record) -> str:
 
 
 def _next(
-    records: Iterable[Record], now: float, longest: float, keys_of: Callable[[Record], Collection[object]]
+    records: Iterable[Record],
+    now: float,
+    longest: float,
+    keys_of: Callable[[Record], Collection[object]],
+    due_of: Callable[[Record], float],
 ) -> tuple[Record | None, float]:
     """Return the first record that is due and waits for no other one; or None, and how long to wait."""
     waiting: set[object] = set()
@@ -243,8 +262,9 @@ def _next(
             waiting.update(keys)
             continue
         # No pause is longer than this, so the clock was set back.
-        if record.due <= now or record.due > now + longest:
+        due = due_of(record)
+        if due <= now or due > now + longest:
             return record, 0.0
-        wait = min(wait, record.due - now)
+        wait = min(wait, due - now)
         waiting.update(keys)
     return None, max(wait, 0.001)

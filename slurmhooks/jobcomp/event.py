@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The argument ``event`` of handlers whose calls wait in a spool: of job start and end, and of power hooks."""
+"""The argument ``event`` of handlers whose calls wait in a spool: of job start and end, and of programs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 
 class Event(NamedTuple):
-    """``event``: the start or the end of a job, or a call of a power program; and its delivery.
+    """``event``: the start or the end of a job, or a call of a program; and its delivery.
 
     Attributes:
-        name: ``job_start``, ``job_end``, or such as ``power.resume``.
+        name: ``job_start``, ``job_end``, or such as ``power.resume`` or ``mail``.
         id: of the record or call, a text; the same for each delivery, so that a service can recognize what it has
             already.
         time: when slurmctld reported it or made the call, in seconds since the epoch.

@@ -22,9 +22,9 @@ class Frame(NamedTuple):
     """One record, without its message.
 
     Attributes:
-        hook: ``job_end``, ``job_start`` or a power hook.
+        hook: ``job_end``, ``job_start``, or that of a program, such as ``power.resume``.
         time: nanoseconds since 1970.
-        job_id: 0 if the build cannot read it, and for power hooks.
+        job_id: 0 if the build cannot read it, and if the call concerns no job.
         position: where the frame begins in its segment.
         start: where its message begins.
         size: of the message in bytes.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The bytes of a segment of the spool, and a segment with one frame. native/jobcomp/spool.h describes the format.
 
-Power programs import this module: until a call is kept, it is lost if the program is killed, so it imports little.
+Programs that Slurm runs import this: until a call is kept, it is lost if the program is killed, so it imports little.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from slurmhooks.hooks.points import POINTS
 
 HOOKS = POINTS["jobcomp"].called
 """Hooks of slurmctld's plugin by their numbers in a frame."""
-POWER = 16
-"""The number of the first power hook in a frame."""
+FIRST = {"power": 16, "mail": 32, "reservation": 40}
+"""The number of the first hook of a plugin point whose programs hand their calls over, in a frame."""
 NUMBERS = {
     **dict(enumerate(HOOKS)),
-    **{POWER + place: spec.name for place, spec in enumerate(POINTS["power"].hooks)},
+    **{first + place: spec.name for point, first in FIRST.items() for place, spec in enumerate(POINTS[point].hooks)},
 }
 """All hooks by their numbers in a frame."""
 MAGIC = b"SHS2"
@@ -34,16 +34,17 @@ CHECKED = 8
 """Offset in it of the bytes that the checksum covers: they begin after the checksum itself."""
 
 
-def segment(hook: str, time: int, message: bytes) -> bytes:
-    """Return a segment with one frame, that of a call that concerns no job.
+def segment(hook: str, time: int, message: bytes, job_id: int = 0) -> bytes:
+    """Return a segment with one frame, that of a call.
 
     Args:
         hook: its name.
         time: nanoseconds since 1970.
         message: of the frame.
+        job_id: of the job that it concerns; 0: none.
     """
     number = next(number for number, name in NUMBERS.items() if name == hook)
     key = os.urandom(KEY)
-    checked = REST.pack(len(message), 0, number, time, 0, 0)[CHECKED:] + message
+    checked = REST.pack(len(message), 0, number, time, job_id, 0)[CHECKED:] + message
     begin = Struct("=II").pack(len(message), crc32(checked))
     return MAGIC + key + key + begin + checked + bytes(-len(message) % 8)

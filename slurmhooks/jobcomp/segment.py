@@ -129,6 +129,11 @@ class Segment:
         """Whether all records are delivered, and no more will be added."""
         return self._closed and not self.records
 
+    @property
+    def is_untouched(self) -> bool:
+        """Whether only a state file can bring anything new: no record is delivered, and no more will be added."""
+        return self._closed and bool(self.records) and not self._unwritten
+
     def refresh(self) -> None:
         """Read what slurmctld and other workers have added.
 
@@ -150,10 +155,30 @@ class Segment:
                 self._end = frame.end
         for line in lines:
             self._apply(line)
+        self._save_descriptors()
+
+    def _save_descriptors(self) -> None:
+        """Close the files of a program, of which thousands may wait; what needs one opens it again."""
+        if self._closed and not self._in_memory:
+            self._close()
+
+    def _read(self, size: int, at: int) -> bytes:
+        """Return bytes of the segment, from a position; a negative size: all. None are left once it is removed."""
+        if self._file < 0:
+            try:
+                self._file = regular.opened(self.path, os.O_NOFOLLOW)
+            except FileNotFoundError:
+                return b""
+            try:
+                return self._read(size, at)
+            finally:
+                os.close(self._file)
+                self._file = -1
+        return os.pread(self._file, size if size >= 0 else os.fstat(self._file).st_size, at)
 
     def damaged(self) -> int:
         """Return how many bytes belong to no frame that can be read. The space of delivered records may be zeros."""
-        data = os.pread(self._file, os.fstat(self._file).st_size, 0)
+        data = self._read(-1, 0)
         at, damaged = self._head, 0
         for frame in frames(data, self._key) if self._key else ():
             damaged += frame.position - at - data.count(0, at, frame.position)
@@ -167,7 +192,7 @@ class Segment:
 
     def holds(self, frame: Frame) -> bool:
         """Tell whether a frame is still there; if not, another worker has delivered it and freed its space."""
-        return os.pread(self._file, len(self._key), frame.position) == self._key
+        return self._read(len(self._key), frame.position) == self._key
 
     def free(self) -> None:
         """Free the disk space of delivered records, as far as the file system can.
@@ -240,6 +265,7 @@ class Segment:
         if not record.apply(list(change)):
             self.records.pop(record.frame.position, None)
         self._write_state()
+        self._save_descriptors()
 
     def _write_state(self) -> None:
         """Write the lines that are not in the state file yet; keep them if the disk is full."""
@@ -270,12 +296,12 @@ class Segment:
 
     def message(self, frame: Frame) -> bytes:
         """Return the message of a record."""
-        return os.pread(self._file, frame.size, frame.start)
+        return self._read(frame.size, frame.start)
 
     def raw(self, frame: Frame) -> bytes:
         """Return a segment with only this frame."""
         head = b"" if self._key == FORMER else MAGIC + self._key
-        return head + os.pread(self._file, frame.end - frame.position, frame.position)
+        return head + self._read(frame.end - frame.position, frame.position)
 
     def remove(self) -> None:
         """Remove the files; close them, because an error of a handler may refer to this segment, and keep them."""

@@ -15,7 +15,7 @@ from slurmhooks.wire.message import Message, MessageError, decode, number_value,
 from slurmhooks.wire.protocol import WAIT, DeliveryItem, Type
 
 if TYPE_CHECKING:
-    from slurmhooks.config.controller import JobEnd
+    from slurmhooks.config.controller import JobComp
     from slurmhooks.handlers.registry import Registry
     from slurmhooks.processes.settings import Settings
     from slurmhooks.wire.tables import Tables
@@ -30,7 +30,7 @@ class Service(PointService):
     def __init__(self, tables: Tables, registry: Registry, settings: Settings) -> None:
         """Store the handlers."""
         super().__init__(tables, registry, settings)
-        self._section = cast("JobEnd", settings.section)
+        self._section = cast("JobComp", settings.section)
         self._deliveries: dict[str, Delivery] = {}
         self._trouble = Trouble("the spool can be used again: job_end is delivered")
 

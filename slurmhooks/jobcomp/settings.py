@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Prints ``[job_end]`` for C; native/jobcomp/settings.c runs this when slurmctld starts, and in ``sacct -c``."""
+"""Prints ``[jobcomp]`` for C; native/jobcomp/settings.c runs this when slurmctld starts, and in ``sacct -c``."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import sys
 
 from slurmhooks.collector.place import spool_folder
 from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.files import home
 from slurmhooks.site import sources as site
 from slurmhooks.wire.protocol import Fsync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from slurmhooks.config.controller import JobEnd
+    from slurmhooks.config.controller import JobComp
 
 
-def lines(section: JobEnd, state_save_location: str) -> list[str]:
+def lines(section: JobComp, state_save_location: str) -> list[str]:
     """Return the settings as lines for C."""
     return [
         f"next={section.next or ''}",
@@ -34,7 +35,9 @@ def main(arguments: list[str]) -> int:
         arguments: StateSaveLocation, as slurmctld has it.
     """
     try:
-        section = site.read_config(site.config_name()).job_end
+        # slurmctld starts all the same before its sources are deployed, and keeps records where it will look for them.
+        read = site.read_config() if home.never_deployed() is None else site.shown_config()
+        section = read.jobcomp
     except (ConfigError, LoadError) as error:
         output, code = error.findings, 1
     else:

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -43,13 +45,21 @@ class Spool:
         self._in_memory = in_memory
         self._segments: dict[str, Segment] = {}
         self._tables: dict[int, Tables] = {}
+        self._refreshed = -math.inf
 
-    def refresh(self) -> None:
+    def refresh(self, interval: float = 0.0) -> None:
         """Read new data, and remove segments that are finished.
+
+        Args:
+            interval: seconds since the last time before which nothing is done: a folder may have thousands of files.
 
         Raises:
             OSError: the folder or a file in it cannot be read.
         """
+        now = time.monotonic()
+        if now - self._refreshed < interval:
+            return
+        self._refreshed = now
         names = set(os.listdir(self.folder))
         there = {name for name in names if name.endswith(SEGMENT)}
         if there != self._segments.keys():
@@ -57,10 +67,12 @@ class Spool:
             for name in sorted(there):
                 # Another worker may have removed it meanwhile.
                 with suppress(FileNotFoundError):
-                    segments[name] = self._segments.get(name) or Segment(self.folder / name, in_memory=self._in_memory)
+                    segments[name] = self._segments.get(name) or self._opened(self.folder / name)
             self._segments = segments
             self._remove_orphans(names)
         for name, segment in list(self._segments.items()):
+            if segment.is_untouched and name.removesuffix(SEGMENT) + STATE not in names:
+                continue
             segment.refresh()
             if segment.over:
                 damaged = segment.damaged()
@@ -68,6 +80,11 @@ class Spool:
                     log.error("%s: %d bytes of it are no complete records", segment.path, damaged)
                 segment.remove()
                 del self._segments[name]
+
+    def _opened(self, path: Path) -> Segment:
+        segment = Segment(path, in_memory=self._in_memory)
+        segment.refresh()  # closes the file of a program
+        return segment
 
     def _remove_orphans(self, names: set[str]) -> None:
         """Remove state files left by a process that ended after it had removed their segments."""

@@ -55,13 +55,13 @@ class Service(PointService):
         record = asking.struct(place, values[place]) if place in values else None
         views = self._views.arguments(self._wanted[hook], asking, record)
         try:
-            outcome = self._call(hook, arguments | views, None, excluded)
+            outcome, messages = self._call(hook, arguments | views, None, excluded)
             if self.call is not None:
                 self.call.about = partial(_about, arguments["environment"])
         finally:
             for view in views.values():
                 view.close()
-        for text in self._messages:
+        for text in messages:
             log_each(log.info, hook, text)
         code = 0 if outcome.passed else self._number(outcome.code)
         reason = None if outcome.text is None else outcome.text.encode()

@@ -89,6 +89,16 @@ def adopt_orphans() -> None:
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
+def reset_signals() -> None:
+    """Block and ignore no signal: slurmctld's processes block some, and a supervisor ignores others.
+
+    Programs of handlers would inherit that.
+    """
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def name(text: str) -> None:
     """Set the name of this process in ``ps`` and ``top``; the kernel accepts 15 bytes."""
     _libc.prctl(_PR_SET_NAME, text.encode()[:15], 0, 0, 0)

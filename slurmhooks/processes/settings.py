@@ -11,7 +11,7 @@ from slurmhooks.config import plain
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slurmhooks.config.controller import PolicyTexts, Workers
+    from slurmhooks.config.controller import RuleTexts, Workers
     from slurmhooks.config.model import Config
 
 
@@ -24,8 +24,8 @@ class Settings:
 
     Attributes:
         section: the plugin's section, such as ``[job_submit]``.
-        policy: ``[policy]``, which is about texts of rules; other points than job_submit have no rules.
-        hooks: hash of the files.
+        rules: ``[rules]``, which is about texts of rules; other points than job_submit have no rules.
+        hooks: the id of the set.
         collect: what the collector is to do (slurmhooks/collector/collector.py); empty: nothing.
         has_model: the configuration is one that only its model reads.
         has_rules: it has ready-made rules, for this plugin point.
@@ -34,7 +34,7 @@ class Settings:
     def __init__(
         self,
         section: Workers | None = None,
-        policy: PolicyTexts | None = None,
+        rules: RuleTexts | None = None,
         hooks: str = "",
         collect: Mapping[str, Any] | None = None,
         has_model: bool = False,
@@ -43,36 +43,32 @@ class Settings:
         """Store them; the defaults are for tests and replays."""
         quiet = {"rule_ids": False, "notices": "always"}
         self.section: Workers = plain.table("job_submit") if section is None else section
-        self.policy: PolicyTexts = plain.table("policy", quiet) if policy is None else policy
+        self.rules: RuleTexts = plain.table("rules", quiet) if rules is None else rules
         self.hooks = hooks
         self.collect: Mapping[str, Any] = {} if collect is None else collect
         self.has_model = has_model
         self.has_rules = has_rules
 
     @classmethod
-    def of(cls, config: Config, section: str, collect: Mapping[str, Any] | None = None) -> Settings:
-        """Return the settings of a section, with orders for the collector."""
+    def of(cls, config: Config, section: str, hooks: str, collect: Mapping[str, Any] | None = None) -> Settings:
+        """Return the settings of a section, with the id of the set, and orders for the collector."""
         own: Any = SimpleNamespace(**plain.values(section, getattr(config, section)))
         has_model = not isinstance(config, plain.Plain)
         if section != "job_submit":
-            return cls(own, collect=collect, has_model=has_model)
-        policy = plain.table("policy", plain.values("policy", config.policy))
-        return cls(own, policy, collect=collect, has_model=has_model, has_rules=bool(config.policies))
+            return cls(own, hooks=hooks, collect=collect, has_model=has_model)
+        rules = plain.table("rules", plain.values("rules", config.rules))
+        return cls(own, rules, hooks, collect, has_model, bool(config.rule))
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Settings:
         """Return the settings of another process, see :meth:`document`."""
         section: Any = SimpleNamespace(**document["section"])
-        policy: Any = SimpleNamespace(**document["policy"])
-        return cls(section, policy, **{name: document[name] for name in OTHERS})
+        rules: Any = SimpleNamespace(**document["rules"])
+        return cls(section, rules, **{name: document[name] for name in OTHERS})
 
     def document(self) -> dict[str, Any]:
         """Return the settings as values of JSON."""
-        return {**vars(self), "section": vars(self.section), "policy": vars(self.policy)}
-
-    def with_hooks(self, hooks: str) -> Settings:
-        """Return a copy with the hash of other files."""
-        return Settings(self.section, self.policy, **{name: getattr(self, name) for name in OTHERS} | {"hooks": hooks})
+        return {**vars(self), "section": vars(self.section), "rules": vars(self.rules)}
 
     @property
     def accept(self) -> bool:

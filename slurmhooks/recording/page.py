@@ -26,7 +26,7 @@ MAX_TEXT = _SIZE - _TEXT - _LENGTH.size
 """Maximum bytes of the orders, and of the status."""
 
 
-class Page:
+class RecordingPage:
     """The memory; processes that are forked after its creation share it."""
 
     def __init__(self) -> None:
@@ -113,5 +113,5 @@ class Page:
         return value if isinstance(value, dict) else {}
 
 
-page: Page | None = None
+page: RecordingPage | None = None
 """The page of this process, which forked processes inherit; None in a process without a supervisor."""

@@ -27,7 +27,7 @@ class Recorded(NamedTuple):
         time: when it was received, in seconds since the epoch.
         hook: name of the hook.
         id: of the request, as in the decision log.
-        hooks: hash of the hook files that were in force.
+        hooks: the id of the set that was in force.
         decided: label of the handler that refused or failed; empty if none did.
         bugs: labels of the handlers that had a bug, including lenient ones.
         request: the message of the request.

@@ -377,7 +377,9 @@ def _file_back(bind: Bind, origin: Origin, copy: int, copied: str) -> None:
                 f"{bind.source!r} is no regular file any more, so nothing is copied back; the file remains in "
                 f"{copied!r}"
             )
-        if (status.st_size, status.st_mtime_ns) == (other.st_size, other.st_mtime_ns):
+        mode = contents.kept_mode(status, contents.same_owner(status, other))
+        kept = (status.st_size, status.st_mtime_ns, mode)
+        if kept == (other.st_size, other.st_mtime_ns, stat.S_IMODE(other.st_mode)):
             return
         # Not the inode number: that of a file which was replaced may be used again.
         if os.geteuid() == 0 and status.st_uid != other.st_uid:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One action of a periodic rule, and its texts as they leave."""
+"""One action of a periodic handler, and its texts as they leave."""
 
 from __future__ import annotations
 

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What periodic rules do to jobs and nodes: staged while a handler runs, taken after it has returned."""
+"""What periodic handlers do to jobs and nodes: staged while a handler runs, taken after it has returned."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from slurmhooks.fields import JobFields
+from slurmhooks.handlers.labels import ending
 from slurmhooks.handlers.similar import nearest
-from slurmhooks.log import quoted, visible
+from slurmhooks.log import quoted
 from slurmhooks.slurmctld.action import Action
 from slurmhooks.slurmctld.asking import Asking, Struct
 from slurmhooks.slurmctld.call import about_record
@@ -54,7 +55,7 @@ class Acting(Asking):
         super().__init__(tables, query)
         self.staged: dict[tuple[str, str, str], Action] = {}
         self.rule = rule
-        self.mark = f" [{visible(rule)}]"
+        self.mark = ending(rule)
 
     def stage(self, action: Action, row: Any) -> None:
         """Add an action, unless its job or node is already as it would make it; a blank text becomes the rule's name.
@@ -246,7 +247,7 @@ def _unfit(name: str, value: object) -> str:
 
 
 class ActingViews(Views):
-    """The views of periodic rules."""
+    """The views of periodic handlers."""
 
     def bound(self, view: type[Any], table: str, computed: Computations | None = None) -> Any:
         """Return a class of views; jobs and nodes have actions."""

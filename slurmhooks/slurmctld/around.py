@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slurmhooks.handlers.dispatch import Around, Outcome, called, judge
-from slurmhooks.handlers.labels import labelled
+from slurmhooks.handlers.labels import labelled, shown_label
 from slurmhooks.handlers.registry import SKIP, STOP
 from slurmhooks.hooks.rollout import ENFORCE, WARN
 from slurmhooks.log import log
@@ -34,7 +34,7 @@ class InWorker(Around):
     The status page shows which handler runs, for the process that may have to end it.
 
     Attributes:
-        process: the process id when the last handler began.
+        process: the process id when the last handler of the site began.
     """
 
     __slots__ = (
@@ -95,10 +95,12 @@ class InWorker(Around):
 
     def begin(self, handler: Handler) -> bool:
         """Prepare for a handler; return whether it runs: if it decides or warns, and is not excluded."""
-        scope, self._concerned = handler.scope, True
+        scope = handler.scope
         if scope is not None and scope in self._view._not_concerned and self._is_seen_by_all(handler):
             return False
-        self.process = os.getpid()
+        self._concerned = True
+        if handler.of_site:
+            self.process = os.getpid()
         lenient, modes = handler.lenient, self._modes
         if modes is not None:
             mode = modes.mode(handler)
@@ -133,7 +135,8 @@ class InWorker(Around):
 
     def end(self, handler: Handler, error: BaseException | None, view: View | None, before: object) -> Outcome | None:
         """Record what a handler did; see Around. One that only warns has no effect."""
-        end_leftovers(handler, self.process)
+        if handler.of_site:
+            end_leftovers(handler, self.process)
         outcome = None
         if not self._concerned:
             self._pass_over(handler)
@@ -160,7 +163,7 @@ class InWorker(Around):
             self._call.done(handler, error, outcome)
         if outcome is None or outcome.passed or outcome.error_id is not None or not self._rule_ids:
             return outcome
-        return Outcome(passed=False, code=outcome.code, text=labelled(outcome.text, handler))
+        return Outcome(passed=False, code=outcome.code, text=labelled(outcome.text, shown_label(handler)))
 
     def _note_notice(self) -> None:
         """Note that the user reads the notice of the handler that has just run."""
@@ -193,7 +196,8 @@ class InWorker(Around):
                     continue
                 before = view.savepoint()
                 error = called(handler, arguments, self)
-                end_leftovers(handler, self.process)
+                if handler.of_site:
+                    end_leftovers(handler, self.process)
                 if not self._concerned:
                     self._pass_over(handler)
                     continue

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How many actions a run of a periodic rule may take: neither a wrong rule nor one user decides for all others."""
+"""How many actions a run of a periodic handler may take: neither a wrong rule nor one user decides for all others."""
 
 from __future__ import annotations
 

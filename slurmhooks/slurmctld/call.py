@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from slurmhooks.handlers.dispatch import PASSED
 from slurmhooks.hooks.rollout import ENFORCE
-from slurmhooks.slurmctld.shown import OF_A_RECORD
+from slurmhooks.slurmctld.logged_fields import OF_A_RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -86,10 +86,11 @@ class Call:
         observers: handlers that are to observe, each with a savepoint of the request as it should see it.
         members: for the observers, the members that were too long for slurmctld to send, by index of struct and member.
         request: the packed message, if the service keeps it.
+        describe: sets the attributes below, after the answer; None: the service has no more to say.
         about: returns what is known about the job besides ``struct`` and ``record``.
         struct: the request as it was received, if handlers can write to it.
         record: the job that an update changes.
-        number: user id of the sender, if the request has it.
+        sender: user id of who sent the request, if it has one.
         exempt: why the handler that has just run did nothing, see Step; for its step.
         fresh: makes a new view of the request from a savepoint; None if the hook has no view. Fields that slurmctld did
             not send, and that no handler read during the call, can no longer be read.
@@ -103,7 +104,8 @@ class Call:
     observers: tuple[tuple[Handler, object], ...] = ()
     members: Mapping[tuple[int, int], bytes] = {}
     request = b""
-    number: int | None = None
+    sender: int | None = None
+    describe: Callable[[Call], None] | None = None
     about: Callable[[], dict[str, object]] | None = None
     fresh: Callable[[object], Any] | None = None
     struct: Struct | None = None

@@ -46,7 +46,7 @@ class Recording:
 
         Args:
             tables: of the messages.
-            hooks: hash of the hook files.
+            hooks: the id of the set.
             followers: the followers of the service's calls.
         """
         self._tables = tables
@@ -134,7 +134,7 @@ class Capture:
         Args:
             tables: of the messages.
             kept: secrets that are recorded, see Redaction.
-            hooks: hash of the hook files.
+            hooks: the id of the set.
         """
         self._tables = tables
         self._kept = frozenset(kept)

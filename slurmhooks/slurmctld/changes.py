@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.fields.secrets import SECRETS
-from slurmhooks.slurmctld.shown import LONGEST_TEXT, MAX_ITEMS, NOT_SENT, plain
+from slurmhooks.slurmctld.logged_fields import LONGEST_TEXT, MAX_ITEMS, NOT_SENT, plain
 from slurmhooks.values import text_from_c, text_to_c
 
 if TYPE_CHECKING:
     from slurmhooks.slurmctld.asking import Struct
-    from slurmhooks.slurmctld.shown import Shown
+    from slurmhooks.slurmctld.logged_fields import LoggedFields
 
 SECRET = {field: name for name, fields in SECRETS.items() for field in fields}
 """Fields that may contain secrets such as passwords, each with the name that a site lists to have its values logged."""
@@ -25,7 +25,7 @@ def secrets(included: tuple[str, ...]) -> frozenset[str]:
     return frozenset(field for field, name in SECRET.items() if name not in included)
 
 
-def add_changes(step: dict[str, Any], struct: Struct, before: Any, after: Any, shown: Shown) -> list[Any] | None:
+def add_changes(step: dict[str, Any], struct: Struct, before: Any, after: Any, shown: LoggedFields) -> list[Any] | None:
     """Return the members that a handler has changed, each with its old and its new value; None if there are none.
 
     Other changes are added to the report: ``changes`` has the old and the new values of variables, such as

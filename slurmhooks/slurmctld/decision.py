@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.collector import quick_json
+from slurmhooks.collector import json_lines
 from slurmhooks.collector.reporting import DECISION
 from slurmhooks.errors import Reject
 from slurmhooks.handlers import codes, dispatch, trace
 from slurmhooks.hooks.rollout import ENFORCE
 from slurmhooks.slurmctld.changes import NOTHING, add_changes, secrets
+from slurmhooks.slurmctld.logged_fields import LoggedFields, plain
 from slurmhooks.slurmctld.notices import MARK
-from slurmhooks.slurmctld.shown import Shown, plain
 
 if TYPE_CHECKING:
     from slurmhooks.collector.reporting import Reporter
@@ -40,19 +40,19 @@ class Decisions:
         Args:
             reporter: takes the decisions.
             included: secrets that are reported nevertheless; see slurmhooks.slurmctld.changes.
-            hooks: hash of the hook files.
+            hooks: the id of the set.
             tables: of the build.
         """
         self._reporter = reporter
         self._version = reporter.generation, hooks
-        self._shown = Shown(tables, secrets(included))
+        self._shown = LoggedFields(tables, secrets(included))
 
     def follow(self, call: Call) -> None:
         """Report a call."""
-        self._reporter.report(DECISION, quick_json.encode(report(call, self._shown, self._version)))
+        self._reporter.report(DECISION, json_lines.encode(report(call, self._shown, self._version)))
 
 
-def report(call: Call, shown: Shown, version: tuple[int, str]) -> list[Any]:
+def report(call: Call, shown: LoggedFields, version: tuple[int, str]) -> list[Any]:
     """Return what happened in a call as the values of a Decision, of which Shown.complete() makes a line.
 
     They are in lists, which the JSON library writes in half of the time that it takes for a Decision.
@@ -86,7 +86,7 @@ def report(call: Call, shown: Shown, version: tuple[int, str]) -> list[Any]:
         more["text"] = plain("\n".join(call.texts))
     if outcome.error_id is not None:
         more["error"] = outcome.error_id
-    who = call.id, call.time, call.hook, job, record, facts, call.number
+    who = call.id, call.time, call.hook, job, record, facts, call.sender
     return [*who, verdict, more, steps, call.nanoseconds // 1000, *version]
 
 
@@ -97,7 +97,7 @@ def _verdict(outcome: Outcome) -> str:
     return REFUSED if outcome.error_id is None else FAILED
 
 
-def _step(struct: Struct | None, step: Step, shown: Shown) -> list[Any]:
+def _step(struct: Struct | None, step: Step, shown: LoggedFields) -> list[Any]:
     """Return what a handler did, or would have done; see Decision. ``struct`` is the request, or None."""
     outcome = PASSED
     more: dict[str, Any] = {}

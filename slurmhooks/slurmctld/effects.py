@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether an action of a periodic rule is to be taken, and what it has done, by the job or node as slurmctld has it.
+"""Whether an action of a periodic handler is to be taken, and what it has done, by the job or node as slurmctld has it.
 
 What slurmctld answers to an update says neither: it carries out some that it answers by an error, and halves of others.
 """
@@ -98,7 +98,8 @@ def _not_ours(action: Action, node: Any) -> str | None:
     reason = node_states.without_appended(node.reason or "")
     held = f"its reason is {quoted(reason)}, set by user {node.reason_uid}"
     if action.mark:
-        return None if reason.endswith(action.mark) else f"this rule has not drained it: {held}"
+        of_first = f" [{action.mark[2:-1]}]"  # as 1.0.0 has marked reasons: nodes may be drained for longer
+        return None if reason.endswith((action.mark, of_first)) else f"this rule has not drained it: {held}"
     # Somebody else's reason is as slurmctld has it; what this rule has drained with this text, it has as one line.
     return None if reason in (action.text, action.line) else held
 

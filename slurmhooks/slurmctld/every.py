@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs periodic rules: decides which are due, gives each its tables, and takes the actions that it has staged."""
+"""Runs periodic handlers: decides which are due, gives each its tables, and takes the actions that it has staged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from slurmhooks.collector import quick_json, reporting
+from slurmhooks.collector import json_lines, reporting
 from slurmhooks.collector.checked import Decision
 from slurmhooks.errors import GoneError
 from slurmhooks.files import slurm_conf
@@ -41,7 +41,7 @@ ATTEMPTS = 3
 
 
 class Rules:
-    """The periodic rules of one set of hook files."""
+    """The periodic handlers of one set of hook files."""
 
     def __init__(self, tables: Tables, handlers: tuple[Handler, ...], hooks: str) -> None:
         """Prepare to run.
@@ -49,7 +49,7 @@ class Rules:
         Args:
             tables: of the build.
             handlers: of ``hook.every``.
-            hooks: hash of the hook files.
+            hooks: the id of the set.
         """
         self._tables = tables
         self._views = ActingViews(tables)
@@ -185,7 +185,7 @@ class Rules:
             generation=self._generation,
             hooks=self._hooks,
         )
-        reporting.reporter.report(reporting.DECISION, quick_json.encode(decision))
+        reporting.reporter.report(reporting.DECISION, json_lines.encode(decision))
 
 
 def _schedule(handler: Handler) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Takes the actions of periodic rules by calls of libslurm, in a process in which nothing else has loaded it."""
+"""Takes the actions of periodic handlers by calls of libslurm, in a process in which nothing else has loaded it."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from slurmhooks.wire.message import Raw
 
 
-class State:
+class ViewState:
     """What a view is of and what is staged in it: in an object of its own, because assignments to a view set fields.
 
     Attributes:
@@ -58,7 +58,7 @@ class View:
 
     __slots__ = ("_state",)
 
-    _state: State
+    _state: ViewState
 
     _missing: ClassVar[dict[str, Field[Any]]] = {}
     _release: ClassVar[str] = ""
@@ -69,7 +69,7 @@ class View:
 
     def __init__(self, struct: Struct) -> None:
         """View a struct."""
-        object.__setattr__(self, "_state", State(struct))
+        object.__setattr__(self, "_state", ViewState(struct))
 
     @property
     def _struct(self) -> Struct:

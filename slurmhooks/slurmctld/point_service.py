@@ -16,7 +16,7 @@ from slurmhooks.collector import reporting
 from slurmhooks.handlers import dispatch
 from slurmhooks.hooks.points import HOOKS, POINTS
 from slurmhooks.hooks.rollout import OBSERVE
-from slurmhooks.log import log
+from slurmhooks.log import heard, log
 from slurmhooks.processes import stderr_log
 from slurmhooks.processes.settings import Settings
 from slurmhooks.slurmctld import PRIVATE_ARGUMENTS, every
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from slurmhooks.wire.tables import Tables
     from slurmhooks.worker.interface import Progress, Query, Turns
 
+NO_USER = "no user waits for this"
 _REQUEST = Type.REQUEST  # in Python 3.11, each look-up in an enumeration takes long
 
 
@@ -48,8 +49,7 @@ class PointService:
         point: the plugin point, one of POINTS.
         settings: see slurmhooks.worker.interface.
         followers: functions that get every call after its answer has been sent.
-        call: the running call, or the last one; None before the first call.
-        texts: the messages of the last call to its user.
+        call: a finished call, until :meth:`after` hands it to the followers.
     """
 
     point: ClassVar[str]
@@ -59,15 +59,13 @@ class PointService:
         self.settings = settings
         self._tables = tables
         self._registry = registry
-        self._refuses_all = settings.policy.refusals == "all"
-        self._rule_ids = settings.policy.rule_ids
+        self._refuses_all = settings.rules.refusals == "all"
+        self._rule_ids = settings.rules.rule_ids
         self._wanted = {hook: PRIVATE_ARGUMENTS.intersection(registry.wanted(hook)) for hook in HOOKS}
         self._of_hooks = {hook: OfHook.of(registry.handlers(hook)) for hook in HOOKS}
         self.followers: list[Callable[[Call], None]] = []
         self.call: Call | None = None
-        self.texts: list[str] = []
-        self._messages: list[str] = []
-        self._calling = 0  # the thread of the running call
+        self._started = False
 
     @property
     def observes(self) -> bool:
@@ -88,7 +86,7 @@ class PointService:
         return [handler for spec in POINTS[self.point].hooks for handler in self._registry.handlers(spec.name)]
 
     def repeat(self, query: Query, turns: Turns) -> None:
-        """Run the periodic rules; see slurmhooks.worker.interface."""
+        """Run the periodic handlers; see slurmhooks.worker.interface."""
         every.Rules(self._tables, self._registry.handlers("every"), self.settings.hooks).run(query, turns)
 
     def observed_by(self, send: Callable[[bytes], object]) -> None:
@@ -113,7 +111,8 @@ class PointService:
         Raises:
             LoadError: a handler that runs when a worker starts has failed; this ends the worker.
         """
-        stderr_log.attach(self._user)
+        stderr_log.attach(partial(log_each, log.info, NO_USER))
+        self._started = True  # the stand-ins, which hear messages to users themselves, do not start it
         reporter, collect = reporting.reporter, self.settings.collect
         if reporter is not None and collect:
             follower = Decisions(reporter, tuple(collect["include"]), self.settings.hooks, self._tables)
@@ -125,25 +124,13 @@ class PointService:
         if call is not None:
             os.sched_yield()  # let the thread that waits for the answer run first, even on a busy machine
             call.id = os.urandom(6).hex()
-            self._describe(call)
+            if call.describe is not None:
+                call.describe(call)
             for follow in self.followers:
                 follow(call)
 
-    def _describe(self, call: Call) -> None:
-        """Add to the last call, after its answer, what its followers need to know of its request; here nothing."""
-
     def stop(self) -> None:
         """Clean up."""
-
-    def _user(self, text: str) -> None:
-        """Keep a message for the user of the running call.
-
-        A thread that a handler started may outlive its call; the user of the next call must not read its messages.
-        """
-        if get_ident() == self._calling:
-            self._messages.append(text)
-        else:
-            log_each(log.info, "no user waits for this", text)
 
     def _call(
         self,
@@ -154,8 +141,8 @@ class PointService:
         subject: Callable[..., Subject] | None = None,
         sender: int | None = None,
         reader: Callable[[Any], int] | None = None,
-    ) -> Outcome:
-        """Run the handlers of a hook in a call of its own.
+    ) -> tuple[Outcome, list[str]]:
+        """Run the handlers of a hook in a call of its own; return the outcome, and what they told the user besides it.
 
         Args:
             hook: name of the hook.
@@ -166,31 +153,32 @@ class PointService:
             sender: user id of who reads messages, if there is one.
             reader: tells who reads notices, from the view, see Notices; None: the hook has none.
         """
-        self._messages = []
-        self._calling = get_ident()
+        messages: list[str] = []
         call = Call(hook, view) if self.followers else None
         handlers, flags, has_modes, has_notices = self._of_hooks[hook]
         modes = Modes(call, view, subject) if has_modes and subject is not None else None
         notices = None
-        if has_notices and reader is not None and self.settings.policy.notices == "daily":
-            notices = Notices(self._messages, sender, partial(reader, view))
+        if has_notices and reader is not None and self.settings.rules.notices == "daily":
+            notices = Notices(messages, sender, partial(reader, view))
         around = InWorker(flags, excluded, call, modes, notices, self._refuses_all, self._rule_ids, view=view)
+        unheard = log.divert(partial(_keep, messages, get_ident())) if self._started else None
         try:
             outcome = dispatch.run(handlers, arguments, view, around)
         finally:
-            self._calling = 0
+            if self._started:
+                log.divert(unheard)
         if notices is not None:
             notices.read()
-        self.texts = [*self._messages, outcome.text] if outcome.text else self._messages
+        messages = heard(messages, outcome.passed)
         if call is not None:
-            call.end(outcome, self.texts)
+            call.end(outcome, texts_of(outcome, messages))
             self.call = call
-        return outcome
+        return outcome, messages
 
     def _without_user(self, hook: str) -> Outcome:
         """Run handlers in a call that no user waits for: their messages to the user are logged."""
-        outcome = self._call(hook, {})
-        for text in self.texts:
+        outcome, messages = self._call(hook, {})
+        for text in texts_of(outcome, messages):
             log_each(log.info if outcome.passed else log.error, hook, text)
         return outcome
 
@@ -226,6 +214,22 @@ class PointService:
                 log.error("Reject(code=%r): this release of Slurm has no such code", code)
             code = codes.get(code)
         return int(code) if code else codes["SLURM_ERROR"]
+
+
+def _keep(messages: list[str], thread: int, text: str) -> None:
+    """Keep a message for the user of a call.
+
+    A thread that a handler started may outlive its call; the user of the next call must not read its messages.
+    """
+    if get_ident() == thread:
+        messages.append(text)
+    else:
+        log_each(log.info, NO_USER, text)
+
+
+def texts_of(outcome: Outcome, messages: list[str]) -> list[str]:
+    """Return all that the user of a call is told."""
+    return [*messages, outcome.text] if outcome.text else messages
 
 
 def log_each(write: Callable[..., None], what: str, text: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Takes the actions of one run of a periodic rule, and says what has become of each."""
+"""Takes the actions of one run of a periodic handler, and says what has become of each."""
 
 from __future__ import annotations
 

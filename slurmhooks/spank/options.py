@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
     from slurmhooks.handlers.registry import Registry
     from slurmhooks.hooks.option import Option
+    from slurmhooks.spank.calls import Calls
+
+
+LONGEST = 1 << 16
+"""Most characters of a text and what a check has made of it that travel together: Linux limits variables."""
 
 
 class Names:
@@ -49,7 +54,7 @@ def too_many(registry: Registry) -> str | None:
 class Options:
     """The options of all lines of plugstack.conf in this process."""
 
-    __slots__ = ("_ffi", "_given", "_keep", "_lib", "_names", "_refused")
+    __slots__ = ("_ffi", "_given", "_keep", "_lib", "_names", "_refused", "_texts")
 
     def __init__(self, native: Any) -> None:
         """Start without options; ``native`` is the compiled module."""
@@ -59,6 +64,7 @@ class Options:
         self._names = Names()
         self._given: set[Option] = set()
         self._refused: dict[Option, Outcome] = {}
+        self._texts: dict[Option, str | None] = {}
 
     def refused(self, registry: Registry) -> Outcome | None:
         """Return the refusal of an option's value in slurmstepd, where Slurm only logs that an option failed."""
@@ -141,11 +147,12 @@ class Options:
                 drain the node because of a text that a user wrote.
         """
         with deadline.of_option(option.name, where):
-            refused = convert(option, text, again=where == "local" and option in self._given)
+            refused = store(option, text, again=where == "local" and option in self._given)
         if where == "local":
             self._given.add(option)
         else:
             self._given.discard(option)
+        self._texts[option] = text
         if refused is None:
             self._refused.pop(option, None)
             return True
@@ -160,6 +167,39 @@ class Options:
             log.user(refused.text or "")
         return False
 
+    def send(self, registry: Registry, calls: Calls) -> None:
+        """Pass on what the checks have made of the values, in place of the texts of the user; in init_post_opt.
+
+        Slurm has stored the texts for batch jobs, prolog and epilog by then, but it passes those of srun on later: the
+        last ones, also to other components of a heterogeneous job. So srun also has a variable of its own for steps,
+        with the text for which it holds.
+        """
+        for option in registry.options:
+            text = self._texts.pop(option, None)
+            if text is None or not option.checked:
+                continue
+            with deadline.of_option(option.name, "local"):
+                made = made_of(option, text)
+            if made is None or made == text or len(text) + len(made) > LONGEST:
+                continue
+            calls.write_process_variable(option.variable, made)
+            calls.write_variable("spank_job_control_setenv", option.variable, made)
+            if calls.context == "local":
+                calls.write_process_variable(option.made, f"{len(text)}:{text}{made}")
+
+    def receive(self, registry: Registry, calls: Calls) -> None:
+        """Take what srun has made of the values in place of the texts of the user, and check that as those."""
+        for option in [option for option in registry.options if option in self._texts]:
+            text = self._texts.pop(option)
+            sent = calls.read_variable("spank_getenv", option.made, "in slurmstepd") if option.checked else None
+            if sent is None:
+                continue
+            calls.write_variable("spank_setenv", option.made, None)
+            start = f"{len(text or '')}:{text}"
+            if sent.startswith(start):
+                self.take(option, sent[len(start) :], "remote")
+                del self._texts[option]
+
     def of_script(self, registry: Registry, handle: Any) -> None:
         """Read the options in prolog and epilog, where Slurm calls no option callbacks."""
         for option in registry.options:
@@ -172,7 +212,13 @@ class Options:
             self.take(option, text, "job_script")
 
 
-def convert(option: Option, text: str | None, *, again: bool = False) -> Outcome | None:
+def made_of(option: Option, text: str) -> str | None:
+    """Return the text that stands for the value of an option, see Option.as_text; None if a check fails now."""
+    made: str | None = trace.tried(lambda: option.as_text(text), lambda _: None)
+    return made
+
+
+def store(option: Option, text: str | None, *, again: bool = False) -> Outcome | None:
     """Convert and store a value that the user gave, perhaps after earlier ones; return the outcome if that fails."""
     try:
         option.accept(option.convert(text), again)

@@ -154,10 +154,10 @@ class Control(IntEnum):
     Between the supervisor and a generation:
     CONFIGURED: the configuration is read, and no code of the site has run; a descriptor holds the settings and the
         watch as JSON.
-    LOADED: the hooks are loaded; a descriptor holds the watch and the hash of the files as JSON.
+    LOADED: the hooks are loaded; a descriptor holds the watch as JSON.
     FAILED: the hooks could not be loaded; a descriptor holds the findings and the watch as JSON.
     FINISH: start no more workers, and end when the last one has ended; value: 1 to end the observer at once.
-    CLAIMS: the process of periodic rules has a socket (slurmhooks/worker/claims.py), whose other end comes with the
+    CLAIMS: the process of periodic handlers has a socket (slurmhooks/worker/claims.py), whose other end comes with the
         message.
     """
 

@@ -29,7 +29,7 @@ def preload(name: str) -> None:
 
     with suppress(Exception):
         interface.entry(name)
-        for module in ("config.plain", "config.plain_toml", "handlers.rollouts", "hooks.hook"):
+        for module in ("config.plain", "handlers.rollouts", "hooks.hook"):
             importlib.import_module(f"slurmhooks.{module}")
         # The tables of the plugin that slurmctld has loaded: the files may be replaced while it runs.
         installed()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""When the supervisor loads the hooks again: their files have changed, or the last attempt has failed."""
+"""When the supervisor loads the hooks: another set is in force, or the last attempt has failed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.processes.backoff import Backoff
-from slurmhooks.worker.polling import POLL, FilePoller
+from slurmhooks.worker.polling import POLL, Poller
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,28 +29,26 @@ class Attempts:
     """Decides when the hooks are loaded.
 
     Attributes:
-        watch: the files of the newest generation; None if no generation has said what they are.
-        follows: whether changed files are loaded.
+        watch: what the newest generation has loaded; None if no generation has said that.
         fault: why the newest files are not in force, and since when; None: they are.
     """
 
     def __init__(self, wake: Callable[[], object]) -> None:
-        """Prepare for the first attempt; ``wake`` is called in a thread once the files have changed."""
+        """Prepare for the first attempt; ``wake`` is called in a thread once another set is in force."""
         self.watch: Watch | None = None
-        self.follows = True
         self.fault: dict[str, Any] | None = None
         self._accidents = Backoff(FIRST)
         self._at: float | None = None
-        self._poller = FilePoller(wake)
+        self._poller = Poller(wake)
 
     def wait(self) -> float:
-        """Return the seconds until the next attempt, or the next check of the files."""
+        """Return the seconds until the next attempt, or the next look at the set in force."""
         return POLL if self._at is None else min(POLL, max(0.0, self._at - time.monotonic()))
 
     def are_due(self) -> bool:
         """Tell whether the hooks are to be loaded now; never wait."""
         is_due = self._at is not None and time.monotonic() >= self._at
-        return is_due or (self.follows and self.watch is not None and self._poller.changed(self.watch))
+        return is_due or (self.watch is not None and self._poller.changed(self.watch))
 
     def began(self) -> None:
         """Note that an attempt begins."""
@@ -74,14 +72,14 @@ class Attempts:
         """Note that a generation, or its worker, ended before it went into service, although its files are valid."""
         if not is_serving:
             self._pause(self._accidents.failed())
-        elif self.follows:
+        else:
             self._pause(PAUSE)
 
-    def failed(self, findings: list[str], is_serving: bool) -> None:
-        """Note why an attempt has failed; ``is_serving``: another generation is in service."""
+    def failed(self, findings: list[str]) -> None:
+        """Note why an attempt has failed."""
         since = time.time() if self.fault is None else self.fault["since"]
         self.fault = {"since": since, "findings": findings}
-        if self._at is None and (self.follows or not is_serving):
+        if self._at is None:
             self._at = time.monotonic() + REPEAT
 
     def may_succeed(self) -> bool:
@@ -89,6 +87,6 @@ class Attempts:
         return self._accidents.failures in range(1, ACCIDENTS)
 
     def _pause(self, seconds: float) -> None:
-        """Load the files again after some time, and not before, even if they have changed."""
+        """Load the files again after some time, and not before, even if another set comes into force."""
         self._at = time.monotonic() + seconds
         self._poller.pause(seconds)

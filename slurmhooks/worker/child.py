@@ -9,9 +9,7 @@ which user has sent each message.
 from __future__ import annotations
 
 import os
-import re
 import socket
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +43,7 @@ class Child:
         connection: the socket for control messages.
         deadline: when it is to be killed; None if it may continue.
         settings: its settings; None until it has read the configuration.
-        watch: the files and handlers that it has loaded.
+        watch: what it has loaded.
         is_loaded: whether its hooks are loaded.
         workers: the workers that were handed to slurmctld, and that slurmctld has not released.
         last: the hook file that it has begun last.
@@ -110,10 +108,6 @@ class Child:
         if self.settings is None:
             raise ValueError("hooks without a configuration")
         self.watch = self._watch(message, document)
-        hooks = document.get("hooks")
-        if not isinstance(hooks, str) or not re.fullmatch("[0-9a-f]{0,64}", hooks):
-            raise ValueError("a hash is invalid")
-        self.settings = self.settings.with_hooks(hooks)
         self.is_loaded = True
 
     def failed(self, message: Message) -> tuple[str, list[str]]:
@@ -141,24 +135,17 @@ class Child:
         return fits and message.pid > 1 and process.parent(message.pid) in (self.pid or -1, os.getpid())
 
     def _watch(self, message: Message, document: dict[str, Any]) -> Watch:
-        """Return what the files are that a generation has loaded.
+        """Return what a generation has loaded.
 
-        One of another user may add files that its imports have found, where only root can put modules; the supervisor
-        looks at them. What it says about handlers is shown, and compared with what its successor loads.
+        What one of another user says about handlers is shown; the supervisor believes nothing else of it.
         """
         if _is_ours(message):
             return Watch.of(document["watch"])
         base = self.watch or Watch()
         claimed = document.get("watch")
-        if not isinstance(claimed, dict) or not isinstance(files := claimed.get("files"), dict):
-            raise ValueError("no list of files")
-        folders = tuple(f"{folder}/" for folder in (*base.folders, *sys.path) if folder.startswith("/"))
-        accepted = {
-            path: tuple(state) if isinstance(state, list) else state
-            for path, state in files.items()
-            if path.startswith(folders) and "/../" not in path and _is_state(state)
-        }
-        return Watch(accepted | base.files, base.globs, _handlers(claimed.get("handlers")), folders=base.folders)
+        if not isinstance(claimed, dict):
+            raise ValueError("nothing is said about handlers")
+        return Watch(base.place, base.configuration, _handlers(claimed.get("handlers")))
 
 
 def fork(main: Callable[[socket.socket, socket.socket, LastFile], NoReturn], is_trial: bool) -> Child:
@@ -197,12 +184,6 @@ def _document(message: Message) -> dict[str, Any]:
     if len(message.fds) != 1:
         raise ValueError("not one document")
     return descriptors.values(os.dup(message.fds[0]), LONGEST)
-
-
-def _is_state(state: object) -> bool:
-    """Tell whether a value is a state (slurmhooks/files/paths.py) as JSON has it."""
-    numbers = state if isinstance(state, list) else [state]
-    return len(numbers) < 16 and all(isinstance(each, int) for each in numbers)
 
 
 def _handlers(claimed: object) -> dict[str, list[LoadedHandler]]:

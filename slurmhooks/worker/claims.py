@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Lets each run of a periodic rule happen once, whatever processes, controllers and restarts there are.
+"""Lets each run of a periodic handler happen once, whatever processes, controllers and restarts there are.
 
 The folder ``slurmhooks/every`` in StateSaveLocation, which the controllers share, has a file that is locked while a
 rule runs, and a note of the last run of each rule, written before it begins. The supervisor has both in hand: the
@@ -90,7 +90,7 @@ class Claims:
         try:
             self._connections[generation] = socket.socket(fileno=os.dup(fds[0]))
         except OSError as error:
-            log.error("periodic rules of generation %d do not run: %s", generation, error.strerror)
+            log.error("periodic handlers of generation %d do not run: %s", generation, error.strerror)
 
     def ready(self, fds: set[int]) -> None:
         """Answer what the processes ask, without waiting for one of them.
@@ -140,7 +140,7 @@ class Claims:
         try:
             return self._claim(generation, visible(message.text), message.about, take_over=message.value == 1)
         except (OSError, ConfigError, ValueError) as error:
-            self._say(str(error), f"no periodic rule runs: their lock or their notes cannot be used: {error}")
+            self._say(str(error), f"no periodic handler runs: their lock or their notes cannot be used: {error}")
         return Message(Claim.LOCKED, generation)
 
     def _claim(self, generation: int, rule: str, run: int, *, take_over: bool) -> Message:
@@ -185,7 +185,7 @@ class Claims:
         finally:
             if lock >= 0:
                 os.close(lock)
-        self._say(None, "this slurmctld runs the periodic rules")
+        self._say(None, "this slurmctld runs the periodic handlers")
         return Message(Claim.GRANTED, generation, before or 0, int(before is not None))
 
     def _done(self, rule: str, ahead: int, host: str) -> None:
@@ -197,7 +197,7 @@ class Claims:
                 f"{text}: it does not run before then; remove {self._folder()}/{RUNS} if that was wrong",
             )
         elif host != self._host:
-            self._say(host, f"another slurmctld is in control, too, and runs the periodic rules: that on {host}")
+            self._say(host, f"another slurmctld is in control, too, and runs the periodic handlers: that on {host}")
         else:
             self.trouble = None
 
@@ -208,7 +208,7 @@ class Claims:
         if now - self._locked_since > SHORT:
             self._say(
                 holder.partition(",")[0],
-                f"periodic rules wait for the lock {self._folder()}/{LOCK} of {visible(holder, limit=400)}",
+                f"periodic handlers wait for the lock {self._folder()}/{LOCK} of {visible(holder, limit=400)}",
             )
 
     def _free(self, generation: int) -> None:

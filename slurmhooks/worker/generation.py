@@ -258,7 +258,8 @@ def main(
         try:
             if misfit is not None:
                 raise LoadError([misfit])
-            loaded = interface.entry(name)(watch, announce)
+            load = partial(interface.load_again, name) if number > 1 else interface.entry(name)
+            loaded = load(watch, announce)
         except (ConfigError, LoadError) as error:
             line = dispatch.report_findings(error.findings, "these files do not go into service")
             _refuse(supervisor, number, [line, *error.findings], watch)
@@ -267,7 +268,7 @@ def main(
                 log.error("a hook file has left a timer, which is ended")
             gc.collect()
             gc.freeze()  # workers share the memory pages of live objects until a process writes to them
-            _send(supervisor, Control.LOADED, number, {"watch": watch.plain(), "hooks": loaded.settings.hooks})
+            _send(supervisor, Control.LOADED, number, {"watch": watch.plain()})
             if chosen is None:
                 Generation(number, supervisor, loaded).run()
             code = 0

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from slurmhooks import identity
+from slurmhooks.errors import LoadError
 from slurmhooks.files.watch import Watch
 from slurmhooks.processes.settings import Settings
 
@@ -39,10 +40,10 @@ class Progress(Protocol):
 
 
 class Turns(Protocol):
-    """The progress of the process that runs periodic rules."""
+    """The progress of the process that runs periodic handlers."""
 
     @property
-    def state(self) -> State:
+    def state(self) -> SharedState:
         """What all such processes share."""
 
     def claim(self, rule: str, run: int, *, take_over: bool) -> tuple[Claim, int | None]:
@@ -70,8 +71,8 @@ class Turns(Protocol):
         """Note that it has ended."""
 
 
-class State(Protocol):
-    """What the processes that run periodic rules share, over all generations; see slurmhooks.worker.periodic."""
+class SharedState(Protocol):
+    """What the processes that run periodic handlers share, over all generations; see slurmhooks.worker.periodic."""
 
     def read(self) -> dict[str, Any]:
         """Return what was written."""
@@ -115,7 +116,7 @@ class Service(Protocol):
         """
 
     def repeat(self, query: Query, turns: Turns) -> None:
-        """Run the periodic rules until the process is to end.
+        """Run the periodic handlers until the process is to end.
 
         Args:
             query: asks slurmctld a question, as for :meth:`observe`.
@@ -127,11 +128,10 @@ class Service(Protocol):
 
 
 Announce = Callable[[Settings], None]
-"""Tells the supervisor the settings, and which files are watched, before this process gives up rights or runs code of
-the site: the supervisor believes a process of another user nothing that matters to others."""
+"""Tells the supervisor the settings, and what is loaded, before this process gives up rights or runs code of the site:
+the supervisor believes a process of another user nothing that matters to others."""
 Load = Callable[[Watch, Announce], Service]
-"""Loads the hooks, in a new process. Records all files in the watch before it reads them, so that invalid files are
-watched, too. Raises ConfigError or LoadError."""
+"""Loads the hooks, in a new process, and records them in the watch. Raises ConfigError or LoadError."""
 
 
 def entry(name: str) -> Load:
@@ -143,6 +143,27 @@ def entry(name: str) -> Load:
     module, _, function = name.partition(":")
     load: Load = getattr(importlib.import_module(module), function)
     return load
+
+
+def load_again(name: str, watch: Watch, announce: Announce) -> Service:
+    """Load hooks in a supervisor that has loaded some before: its package may have been replaced since.
+
+    Args:
+        name: see :func:`entry`.
+        watch: see Load.
+        announce: see Load.
+
+    Raises:
+        ConfigError: see Load.
+        LoadError: see Load; or modules of two builds have met, whatever that has led to.
+    """
+    known = set(sys.modules)
+    try:
+        return entry(name)(watch, announce)
+    finally:
+        imported = {module for module in sys.modules.keys() - known if module.startswith("slurmhooks.")}
+        if imported and (misfit := identity.misfit()) is not None:
+            raise LoadError([misfit])
 
 
 MODEL = "slurmhooks.config.model"

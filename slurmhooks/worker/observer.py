@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from slurmhooks.collector import reporting
 from slurmhooks.log import log
 from slurmhooks.processes import process
-from slurmhooks.worker import worker
+from slurmhooks.worker import accepted, worker
 from slurmhooks.worker.companion import BUSY, IDLE, STARTING, Companion, Page, asks, begin, ended
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ class Observer(Companion):
         self._requests.close()
 
     def _run(self, channel: Channel, parent: int) -> None:
+        accepted.shared = None  # slurmctld has decided about these requests long ago
         self._reporter.close()
         begin(self._service, channel, parent, "slurmhooks-obs")
         progress = Progress(self._page, self._ended)

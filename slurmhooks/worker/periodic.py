@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The process of a generation that runs periodic rules (``hook.every``), one at a time.
+"""The process of a generation that runs periodic handlers (``hook.every``), one at a time.
 
 The generation ends a rule that exceeds its time limit together with the process, and starts another process. What a run
 has staged and not yet done is then not done: the next run of the rule decides again.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from slurmhooks.worker.interface import Service
 
 
-class State:
+class SharedState:
     """What the processes of all generations of one supervisor share: which lines users have had.
 
     Only the process that has claimed a run reads or writes it (claims.py). A process of the configured user may write
@@ -57,7 +57,7 @@ class State:
         os.pwrite(self._fd, data, 0)
 
 
-state: State | None = None
+state: SharedState | None = None
 """The state of this process, which forked processes inherit; None in a process without a supervisor."""
 
 
@@ -89,7 +89,7 @@ class Periodic(Companion):
 
     def _begin(self, leave: Callable[[], None]) -> None:
         """Start the process, with a socket to the supervisor."""
-        failed = "no process for periodic rules can be started: %s"
+        failed = "no process for periodic handlers can be started: %s"
         try:
             claims, theirs = process.pair(socket.SOCK_SEQPACKET)
         except OSError as error:
@@ -129,7 +129,7 @@ class Periodic(Companion):
         kind, _, deadline, _, label = self._page.read()
         if status and not (self._finishing and kind != BUSY):
             how = how or process.describe(status) + (f" in {label}" if deadline else "")
-            log.error("the process of periodic rules (%d) %s; the next run decides again", pid, how)
+            log.error("the process of periodic handlers (%d) %s; the next run decides again", pid, how)
         if kind == BUSY:
             self._backoff.succeeded()  # the rule that has ended the process is due again later
         else:
@@ -167,7 +167,7 @@ class Turns:
                 return Claim.LOCKED, None  # this process is to end
             answer = control.receive(self._claims)
         if answer is None:
-            raise StaleHandleError("the supervisor does not let this process run periodic rules")
+            raise StaleHandleError("the supervisor does not let this process run periodic handlers")
         return Claim(answer.kind), answer.about if answer.value else None
 
     def free(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Checks in a thread whether files have changed, because a check blocks while their file system does not answer."""
+"""Checks in a thread which set is in force, because that blocks while its file system does not answer."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from slurmhooks.files.watch import Watch
 
 POLL = 1.0
-"""Seconds between two checks of the files."""
+"""Seconds between two checks."""
 PATIENCE = 10.0
 """Seconds that a check may take before a line is logged."""
 
 
 class Check:
-    """A check of the files of a watch. Only its thread refers to it, so it is gone when the thread has ended.
+    """A check of a watch. Only its thread refers to it, so it is gone when the thread has ended.
 
     A thread may end before it runs any Python code, if there is no memory for its first call.
     """
@@ -33,8 +33,8 @@ class Check:
         self.watch = watch
 
 
-class FilePoller:
-    """Checks the files of a watch, with at most one check at a time; the thread exists only during a check."""
+class Poller:
+    """Checks a watch, with at most one check at a time; the thread exists only during a check."""
 
     def __init__(self, wake: Callable[[], object]) -> None:
         """Prepare; no check is running.
@@ -55,7 +55,7 @@ class FilePoller:
         if running is not None and running.watch is watch:
             if now >= self._late_at:
                 self._late_at = now + 60.0
-                log.error("the file system of the hook files does not answer: changes are not seen")
+                log.error("the file system of the sets does not answer: deployments are not seen")
         elif now >= self._next:
             self._next, self._late_at = now + POLL, now + PATIENCE
             check = Check(watch)

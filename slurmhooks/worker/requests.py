@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How commands such as ``slurmhooks reload`` talk to the supervisor: a socket that only root and SlurmUser may use.
+"""How commands such as ``slurmhooks deploy`` talk to the supervisor: a socket that only root and SlurmUser may use.
 
 The socket is abstract, so that it disappears with the supervisor, however that ends. Any user can connect to an
 abstract socket, or create one, so both sides ask the kernel who the other side is. The name has a random end, because a
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 PREFIX = "slurmhooks"
 QUESTIONS = "questions"
 """A request for a channel on which slurmctld answers questions about its tables."""
+SERVE = "reload"
+"""A request to serve the set in force, which is answered when that serves; earlier releases know this word, too."""
 PREPARE = "prepare "
 """A request to find out whether a set loads, before it is in force; its id follows."""
 MAX_REQUEST = 4096
@@ -39,7 +41,7 @@ SILENT = "slurmctld's supervisor has ended, or could not answer: see slurmctld's
 _CREDENTIALS = Struct("iII")
 
 
-class Asked:
+class Command:
     """One connection of a command.
 
     Attributes:
@@ -54,12 +56,12 @@ class Asked:
         self.generation: int | None = None
 
 
-class Requests:
+class Commands:
     """The supervisor's side."""
 
     def __init__(self) -> None:
         """Listen."""
-        self._asked: list[Asked] = []
+        self._commands: list[Command] = []
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._listening.bind(f"\0{start_of_name(slurm_conf.directory())}{os.urandom(8).hex()}")
         self._listening.listen(MAX_CONNECTIONS)
@@ -68,95 +70,95 @@ class Requests:
     @property
     def sockets(self) -> list[socket.socket]:
         """The sockets to wait for."""
-        return [self._listening, *(asked.connection for asked in self._asked)]
+        return [self._listening, *(command.connection for command in self._commands)]
 
     @property
     def waiting(self) -> bool:
         """Whether a command waits for the files to be loaded."""
-        return any(asked.text == "reload" and asked.generation is None for asked in self._asked)
+        return any(command.text == SERVE and command.generation is None for command in self._commands)
 
-    def ready(self, fds: set[int]) -> list[Asked]:
+    def ready(self, fds: set[int]) -> list[Command]:
         """Accept connections and return new requests.
 
         Args:
             fds: the descriptors that have something to read.
         """
         requests = []
-        for asked in list(self._asked):
-            if asked.connection.fileno() in fds:
-                data = _receive(asked.connection)
-                if not data or asked.text:
-                    self._close(asked)
+        for command in list(self._commands):
+            if command.connection.fileno() in fds:
+                data = _receive(command.connection)
+                if not data or command.text:
+                    self._close(command)
                 else:
-                    asked.text = data.decode("utf-8", "replace")
-                    requests.append(asked)
+                    command.text = data.decode("utf-8", "replace")
+                    requests.append(command)
         if self._listening.fileno() in fds:
             try:
                 connection, _ = self._listening.accept()
             except OSError:
                 return requests
-            if peer(connection) in (0, os.getuid()) and len(self._asked) < MAX_CONNECTIONS:
+            if peer(connection) in (0, os.getuid()) and len(self._commands) < MAX_CONNECTIONS:
                 connection.setblocking(False)
-                self._asked.append(Asked(connection))
+                self._commands.append(Command(connection))
             else:
                 connection.close()
         return requests
 
     def loading(self, generation: int) -> None:
         """Note which generation the waiting commands wait for."""
-        for asked in self._asked:
-            if asked.text == "reload" and asked.generation is None:
-                asked.generation = generation
+        for command in self._commands:
+            if command.text == SERVE and command.generation is None:
+                command.generation = generation
 
     def served(self, generation: int) -> None:
         """Answer the commands that wait for a generation, after it has gone into service."""
-        for asked in list(self._asked):
-            if asked.text == "reload" and asked.generation is not None and asked.generation <= generation:
-                self.answer(asked, {"generation": generation})
+        for command in list(self._commands):
+            if command.text == SERVE and command.generation is not None and command.generation <= generation:
+                self.answer(command, {"generation": generation})
 
     def loaded(self, generation: int) -> None:
         """Answer the command that wants to know whether a set loads, after it has."""
-        for asked in list(self._asked):
-            if asked.generation == generation:
-                self.answer(asked, {})
+        for command in list(self._commands):
+            if command.generation == generation:
+                self.answer(command, {})
 
     def failed(self, generation: int, findings: list[str]) -> None:
         """Answer the commands that wait for a generation, if it has not loaded."""
-        for asked in list(self._asked):
-            if asked.generation == generation:
-                self.answer(asked, {"findings": findings})
+        for command in list(self._commands):
+            if command.generation == generation:
+                self.answer(command, {"findings": findings})
 
-    def answer(self, asked: Asked, content: dict[str, Any]) -> None:
+    def answer(self, command: Command, content: dict[str, Any]) -> None:
         """Answer a request and close its connection."""
         with suppress(OSError):  # the command was interrupted, or no descriptor is free
             document = descriptors.document(content)
             try:
-                socket.send_fds(asked.connection, [b"document"], [document])
+                socket.send_fds(command.connection, [b"document"], [document])
             finally:
                 os.close(document)
-        self._close(asked)
+        self._close(command)
 
-    def give(self, asked: Asked, pass_on: Callable[[socket.socket], None]) -> None:
+    def give(self, command: Command, pass_on: Callable[[socket.socket], None]) -> None:
         """Answer a request with a channel for questions to slurmctld, whose other end is passed on to it."""
         try:
             ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         except OSError as error:
-            self.answer(asked, {"findings": [f"no channel can be made: {error.strerror}"]})
+            self.answer(command, {"findings": [f"no channel can be made: {error.strerror}"]})
             return
         with ours, theirs:
             pass_on(ours)
             with suppress(OSError):  # the command was interrupted
-                socket.send_fds(asked.connection, [b"channel"], [theirs.fileno()])
-        self._close(asked)
+                socket.send_fds(command.connection, [b"channel"], [theirs.fileno()])
+        self._close(command)
 
     def close(self) -> None:
         """Close everything, in a forked child."""
         for end in self.sockets:
             end.close()
 
-    def _close(self, asked: Asked) -> None:
-        asked.connection.close()
-        self._asked.remove(asked)
+    def _close(self, command: Command) -> None:
+        command.connection.close()
+        self._commands.remove(command)
 
 
 def start_of_name(folder: str) -> str:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks import identity
 from slurmhooks.files.watch import Watch
-from slurmhooks.site import sources as site
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,20 +31,18 @@ def of(
         number: of the generation in service; None if there is none.
         children: the generations.
         fault: why the newest files are not in force, and since when; None: they are.
-        periodic: why periodic rules do not run; None: they do.
+        periodic: why periodic handlers do not run; None: they do.
         log: why the decision log cannot be written; None: it can.
     """
     serving = children.get(number) if number is not None else None
     watch = serving.watch if serving is not None and serving.watch is not None else Watch()
-    # The first name may be a link; the last one is its target.
-    files = [name for name in watch.files if name.endswith(f"/{site.FILE_NAME}")]
     return {
         "point": point,
         "supervisor": os.getpid(),
         "generation": number,
         "workers": sorted(serving.workers) if serving is not None else [],
         "handlers": [handler for handlers in watch.handlers.values() for handler in handlers],
-        "configuration": files[-1] if files else None,
+        "configuration": watch.configuration,
         "fault": fault,
         "periodic": periodic,
         "log": log,

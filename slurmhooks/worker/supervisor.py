@@ -14,18 +14,19 @@ from typing import TYPE_CHECKING, NoReturn
 from slurmhooks.collector import reporting
 from slurmhooks.collector.collector import Collector
 from slurmhooks.files.watch import Watch
+from slurmhooks.hooks.points import HANDED_OVER
 from slurmhooks.log import log
 from slurmhooks.processes import control, descriptors, process
 from slurmhooks.processes.control import Message
 from slurmhooks.processes.deliverer import Watchdog
 from slurmhooks.site.reload import STAYS, report_change
 from slurmhooks.wire.protocol import Availability, Control
-from slurmhooks.worker import ending, generation, interface, periodic, read_notices, status
+from slurmhooks.worker import accepted, ending, generation, interface, periodic, read_notices, status
 from slurmhooks.worker.attempts import ACCIDENTS, Attempts
 from slurmhooks.worker.child import Child, fork, text_for_users
 from slurmhooks.worker.claims import Claims
 from slurmhooks.worker.orphans import Orphans
-from slurmhooks.worker.requests import PREPARE, QUESTIONS, Asked, Requests
+from slurmhooks.worker.requests import PREPARE, QUESTIONS, SERVE, Command, Commands
 
 if TYPE_CHECKING:
     from slurmhooks.processes.last_file import LastFile
@@ -57,12 +58,13 @@ class Supervisor:
         self._serving: int | None = None
         self._good: Watch | None = None
         self._orphans = Orphans()
-        self._requests = Requests()
+        self._commands = Commands()
         self._collector = Collector()
-        self._power = Watchdog()
+        self._watchdogs = [Watchdog(point) for point in HANDED_OVER]
         self._claims = Claims()
-        periodic.state = periodic.State()
+        periodic.state = periodic.SharedState()
         read_notices.shared = read_notices.ReadNotices()
+        accepted.shared = accepted.Accepted()
         reporting.reporter = self._collector.reporter
         self._wake, self._wakes = socket.socketpair()
         for end in (self._wake, self._wakes):
@@ -84,10 +86,10 @@ class Supervisor:
         self._end()
 
     def _turn(self) -> bool:
-        """Wait for events, at most until the next check of the files; tell whether slurmctld is still running."""
+        """Wait for events, at most until the next look at the set in force; tell whether slurmctld is still running."""
         poller = select.poll()
         connections = (child.connection for child in self._children.values())
-        for source in (self._client, self._wake, *self._requests.sockets, *self._claims.sockets, *connections):
+        for source in (self._client, self._wake, *self._commands.sockets, *self._claims.sockets, *connections):
             poller.register(source, select.POLLIN)
         ready = {fd for fd, _ in poller.poll(self._attempts.wait() * 1000 + 1)}
         # Not only the socket: a process that slurmctld has forked may keep it open.
@@ -101,8 +103,8 @@ class Supervisor:
             if child.connection.fileno() in ready:
                 self._from_generation(number, child)
         self._claims.ready(ready)
-        for asked in self._requests.ready(ready):
-            self._on_request(asked)
+        for command in self._commands.ready(ready):
+            self._on_request(command)
         self._reap()
         return True
 
@@ -116,16 +118,16 @@ class Supervisor:
         """Start a generation from the files as they are now."""
         self._number += 1
         self._loading = self._number
-        self._requests.loading(self._number)
+        self._commands.loading(self._number)
         if (failed := self._fork()) is not None:
             self._accident(self._number, failed)
 
-    def _try(self, asked: Asked) -> None:
+    def _try(self, command: Command) -> None:
         """Start a generation that finds out whether a set loads."""
         self._number += 1
-        asked.generation = self._number
-        if (failed := self._fork(asked.text.removeprefix(PREPARE))) is not None:
-            self._requests.failed(self._number, [failed])
+        command.generation = self._number
+        if (failed := self._fork(command.text.removeprefix(PREPARE))) is not None:
+            self._commands.failed(self._number, [failed])
 
     def _fork(self, chosen: str | None = None) -> str | None:
         """Fork a generation; return why that failed. For ``chosen`` see slurmhooks.worker.generation.main()."""
@@ -152,7 +154,7 @@ class Supervisor:
             signal.signal(number, signal.SIG_DFL)
         for end in (*ours, self._client, self._wake, self._wakes, *(c.connection for c in self._children.values())):
             end.close()
-        self._requests.close()
+        self._commands.close()
         self._claims.close()
 
     def _from_generation(self, number: int, child: Child) -> None:
@@ -194,14 +196,14 @@ class Supervisor:
         elif message.kind == Control.LOADED:
             child.loaded(message)
             if child.is_trial:
-                self._requests.loaded(number)
+                self._commands.loaded(number)
                 return True
             assert child.settings is not None
-            self._attempts.watch, self._attempts.follows = child.watch, child.settings.section.reload
+            self._attempts.watch = child.watch
         elif message.kind == Control.FAILED:
             line, findings = child.failed(message)
             if child.is_trial:
-                self._requests.failed(number, findings or [line])
+                self._commands.failed(number, findings or [line])
                 return True
             self._attempts.invalid(child.watch)
             self._refuse(number, line, findings)
@@ -244,13 +246,13 @@ class Supervisor:
         """
         if number == self._loading:
             self._loading = None
-            self._attempts.failed(findings or [line], self._serving is not None)
+            self._attempts.failed(findings or [line])
             self._collector.refused()
             if self._serving is not None:
                 log.error("%s", STAYS)
             elif not self._attempts.may_succeed():
                 self._to_client(Message(Control.UNAVAILABLE, number, self._available, text=line))
-            self._requests.failed(number, findings or [line])
+            self._commands.failed(number, findings or [line])
 
     def _accident(self, number: int, text: str) -> None:
         """Handle a generation that ended before it went into service, or whose worker did; its files are valid."""
@@ -284,7 +286,7 @@ class Supervisor:
             self._to_client(Message(Control.DIED, number, pid, signal.SIGKILL))
         text = f"the process that loads the hooks ended unexpectedly{child.last}"
         if child.is_trial:
-            self._requests.failed(number, [text])
+            self._commands.failed(number, [text])
         elif number == self._loading:
             log.error("%s", text)
             self._accident(number, text)
@@ -295,7 +297,10 @@ class Supervisor:
 
     def _own(self) -> set[int]:
         """Return the processes that the supervisor itself has forked."""
-        return {self._collector.pid, self._power.pid, *(child.pid for child in self._children.values())}
+        return {*self._helpers(), *(child.pid for child in self._children.values())}
+
+    def _helpers(self) -> set[int]:
+        return {self._collector.pid, *(watchdog.pid for watchdog in self._watchdogs)}
 
     def _reap(self) -> None:
         """Reap every child that has ended, including programs of handlers that outlived their worker."""
@@ -335,10 +340,11 @@ class Supervisor:
     # Time
 
     def _tend(self) -> None:
-        """Load files that have changed, and kill generations that take too long."""
+        """Load a set that has come into force, and kill generations that take too long."""
         now = time.monotonic()
         self._collector.tend(self._leave)
-        self._power.check()
+        for watchdog in self._watchdogs:
+            watchdog.check()
         for number, child in self._children.items():
             if child.deadline is not None and now > child.deadline:
                 if number == self._loading:
@@ -351,7 +357,7 @@ class Supervisor:
         if self._collector.is_renewed:
             reporting.reporter, self._collector.is_renewed = self._collector.reporter, False
             self._attempts.soon()
-        if self._requests.waiting or self._attempts.are_due():
+        if self._commands.waiting or self._attempts.are_due():
             self._attempts.began()
             self._load()
 
@@ -363,7 +369,7 @@ class Supervisor:
         if message is None:
             return False
         if message.kind == Control.ACKNOWLEDGED:
-            self._requests.served(message.generation)
+            self._commands.served(message.generation)
         elif message.kind in (Control.KILL, Control.RELEASED) and message.generation in self._children:
             child = self._children[message.generation]
             if message.kind == Control.RELEASED:
@@ -373,18 +379,18 @@ class Supervisor:
             self._collector.unserved(message)
         return True
 
-    def _on_request(self, asked: Asked) -> None:
+    def _on_request(self, command: Command) -> None:
         """Handle the request of a command."""
-        if asked.text == "status":
+        if command.text == "status":
             point, troubles = interface.point(self._entry), (self._claims.trouble, self._collector.trouble)
             known = status.of(point, self._serving, self._children, self._attempts.fault, *troubles)
-            self._requests.answer(asked, known)
-        elif asked.text == QUESTIONS and interface.point(self._entry) == "job_submit":
-            self._requests.give(asked, self._pass_channel)
-        elif asked.text.startswith(PREPARE):
-            self._try(asked)
-        elif asked.text != "reload":
-            self._requests.answer(asked, self._collector.request(asked.text, interface.point(self._entry)))
+            self._commands.answer(command, known)
+        elif command.text == QUESTIONS and interface.point(self._entry) == "job_submit":
+            self._commands.give(command, self._pass_channel)
+        elif command.text.startswith(PREPARE):
+            self._try(command)
+        elif command.text != SERVE:
+            self._commands.answer(command, self._collector.request(command.text, interface.point(self._entry)))
 
     def _pass_channel(self, end: socket.socket) -> None:
         """Let slurmctld answer questions on a channel."""
@@ -396,5 +402,5 @@ class Supervisor:
         for number, child in self._children.items():
             child.send(Message(Control.FINISH, number, value=1))
         ending.wait(self._children.values(), GRACE, self._wake, self._reap)
-        ending.kill({self._collector.pid, self._power.pid}, self._reap)
+        ending.kill(self._helpers(), self._reap)
         self._collector.finish()

@@ -2,32 +2,29 @@
 """Puts a set in force on this machine, or leaves everything as it was.
 
 All that can refuse the set does so before any process of Slurm sees it. The order of the steps makes each intermediate
-state valid: until the rename the old set is in force, and afterwards the new one, with a manifest that is treated as
-absent until it is written again. A note in the store lets the next command finish
-a deployment whose command was killed.
+state valid: until the rename the old set is in force, and afterwards the new one, with all that launches read of it. A
+note in the store lets the next command finish a deployment whose command was killed.
 """
 
-from dataclasses import replace
+import os
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from slurmhooks.cli import compiling, configuration, controllers
-from slurmhooks.cli.bundles import archive, contents, history
+from slurmhooks.burst_buffer import script
+from slurmhooks.cli import build_record, configuration, controllers, manifests
+from slurmhooks.cli.bundles import contents, history
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.checks import report
 from slurmhooks.cli.findings import Findings
 from slurmhooks.cli.forked import in_child
-from slurmhooks.cli.progress import note
-from slurmhooks.files import home
-from slurmhooks.site import sources as site
-from slurmhooks.worker import requests
+from slurmhooks.site import manifest
 
 
-def complete(store: Store, plugin_dir: Path | None) -> list[str]:
+def complete(store: Store) -> list[str]:
     """Finish the deployment that a killed command has left unfinished, if any.
 
     Args:
         store: the sets of this machine, which is locked.
-        plugin_dir: as for :func:`activate`.
 
     Returns:
         notes about it, also if slurmctld refuses the set, so that the former one is in force again.
@@ -37,41 +34,26 @@ def complete(store: Store, plugin_dir: Path | None) -> list[str]:
         return []
     bundle, before = left.bundle, left.before
     if store.deployed != bundle:
-        # It was killed before the switch, or while it went back: all but these two things is as before.
-        in_child(_compile, store.sysconfdir, plugin_dir or configuration.installed_in(store.sysconfdir))
-        refused = _reload(store.sysconfdir)
+        # It was killed before the switch, or while it went back: all else is as before.
+        refused = controllers.serve(store.sysconfdir)
         store.end(happened=False)
         return [f"{bundle}: its deployment was killed, and {before or 'no set'} stays in force", *refused]
     done = f"{bundle}: its deployment was killed, and is finished now"
     try:
-        return [done, *_finish(store, left, plugin_dir or configuration.installed_in(store.sysconfdir))]
+        _finish(store, left)
     except Findings as error:
         return error.findings
+    return [done]
 
 
-def keep_present(store: Store) -> tuple[str | None, list[str]]:
-    """Make a set of the files that are in force before the first deployment, so that `rollback` can go back to them.
-
-    Returns:
-        the id of the set that is in force, or has these files, or None; and notes.
-    """
-    path = Path(site.config_in(str(store.sysconfdir)))
-    if store.deployed is not None or store.events() or not path.exists():
-        return store.deployed, []
-    try:
-        files, _ = contents.collect(store.sysconfdir)
-        return store.put(archive.pack(files), files), []
-    except Findings as error:
-        return None, [f"the present files are not kept for 'rollback': {text}" for text in error.findings]
-
-
-def activate(store: Store, event: history.Event, plugin_dir: Path | None) -> list[str]:
-    """Put a set of the store in force; if it is in force already, write the manifest and reload slurmctld.
+def activate(store: Store, event: history.Event, plugin_dir: Path | None, *, asks: bool = True) -> list[str]:
+    """Put a set of the store in force; if it is in force already, let slurmctld load it.
 
     Args:
         store: the sets of this machine, which is locked.
         event: the set, what the history is to say about it, and the set that stays in force if this fails.
         plugin_dir: folder of the plugins; None: that of slurm.conf.
+        asks: let slurmctld load the set. One of another build cannot, and loads it when it is restarted.
 
     Returns:
         notes.
@@ -83,65 +65,80 @@ def activate(store: Store, event: history.Event, plugin_dir: Path | None) -> lis
     store.verify(bundle)
     folder = plugin_dir or configuration.installed_in(store.sysconfdir)
     if store.deployed == bundle:
-        if event.verb == "deploy" and (wrong := contents.mistaken_lines(store.place(bundle), store.sysconfdir)):
+        if event.is_new and (wrong := _unfit(store, bundle, folder)):
             raise Findings([*wrong, f"{bundle} stays in force"])
-        notes = in_child(_compile, store.sysconfdir, folder)
-        if refused := _reload(store.sysconfdir):
+        notes = renew(store, folder)
+        if asks and (refused := controllers.serve(store.sysconfdir)):
             raise Findings(refused)
         return notes
-    notes = prepare(store, event, folder)
-    event = replace(event, live=home.pointer(str(store.sysconfdir)) is None)
-    first = [history.Event(bundle=event.before, verb="present")] if event.before and not store.events() else []
-    store.begin([*map(history.now, first), history.now(event)])
+    notes = prepare(store, event, folder, asks=asks)
+    event = replace(event, first=not os.path.lexists(store.pointer) and not store.events())
+    store.begin(history.now(event))
     try:
         store.switch(bundle)
     except OSError:
         if store.deployed != bundle:
             store.end(happened=False)
         raise
-    return [*notes, *_finish(store, event, folder)]
+    _finish(store, event, asks=asks)
+    return notes
 
 
-def prepare(store: Store, event: history.Event, folder: Path | None) -> list[str]:
+def _unfit(store: Store, bundle: str, folder: Path | None) -> list[str]:
+    """Return what is wrong on this machine with a set that is in force: prepare() says the same of another one."""
+    record = build_record.BuildRecord.load(folder) if folder is not None else None
+    findings = build_record.misfits(record, folder) if record is not None and folder is not None else []
+    return findings + contents.mistaken_lines(store.place(bundle), store.sysconfdir)
+
+
+def prepare(store: Store, event: history.Event, folder: Path | None, *, asks: bool = True) -> list[str]:
     """Find out whether a set can come into force, while no process of Slurm sees it; return notes.
 
     Raises:
         Findings: it cannot.
     """
     bundle = event.bundle
-    with store.staged(bundle) as stage:
-        handlers, notes, findings = in_child(_examine, stage, folder, event.verb == "deploy")
-        if event.verb == "deploy":
-            findings += contents.other_lines(store.place(bundle), store.sysconfdir)
-        if event.undo and not handlers:
-            findings.append(f"{bundle} has no handlers: 'slurmhooks rollback {bundle}' puts it in force all the same")
-        # The stage no longer exists when the user reads these findings.
-        findings = [text.replace(str(stage), str(store.sysconfdir)) for text in findings]
-    findings = findings or controllers.prepare(store.sysconfdir, bundle)
+    examined = _examined(store, bundle, folder, judge=event.is_new)
+    findings = examined.findings
+    if event.is_new:
+        findings += contents.other_lines(store.place(bundle), store.sysconfdir)
+    if event.undo and not examined.handlers:
+        findings.append(f"{bundle} has no handlers: 'slurmhooks rollback {bundle}' puts it in force all the same")
+    if asks and not findings:
+        findings = controllers.prepare(store.sysconfdir, bundle)
     if findings:
         raise Findings([*findings, _stays(bundle, event.before)])
-    return notes
+    store.write_derived(bundle, examined.derived)
+    return examined.notes
 
 
-def _finish(store: Store, event: history.Event, folder: Path | None) -> list[str]:
-    """Write the manifest, and let slurmctld serve a set that is in force; if it refuses, go back.
-
-    Returns:
-        notes.
+def _finish(store: Store, event: history.Event, *, asks: bool = True) -> None:
+    """Let slurmctld serve a set that is in force; if it refuses, go back.
 
     Raises:
         Findings: slurmctld has not loaded the set; what was in force before is in force.
     """
-    notes = in_child(_compile, store.sysconfdir, folder)
-    refused = _reload(store.sysconfdir)
+    refused = controllers.serve(store.sysconfdir) if asks else []
     if refused:
         store.go_back(event)
-        in_child(_compile, store.sysconfdir, folder)
-        refused += [_stays(event.bundle, event.before), *_reload(store.sysconfdir)]
+        refused += [_stays(event.bundle, event.before), *controllers.serve(store.sysconfdir)]
     store.end(happened=not refused)
     if refused:
         raise Findings(refused)
-    return notes
+
+
+def renew(store: Store, folder: Path | None) -> list[str]:
+    """Write the manifest of the set in force again, for the installed build and packages; return findings about it.
+
+    Args:
+        store: the sets of this machine, which is locked.
+        folder: of the plugins.
+    """
+    if store.deployed is None:
+        return []
+    examined = _examined(store, store.deployed, folder, judge=False)
+    store.write_derived(store.deployed, examined.derived)
+    return examined.findings
 
 
 def _stays(bundle: str, before: str | None) -> str:
@@ -149,18 +146,50 @@ def _stays(bundle: str, before: str | None) -> str:
     return f"{bundle} is not deployed; " + (f"{before} stays in force" if before else "nothing has changed")
 
 
-def _examine(stage: Path, folder: Path | None, judge: bool) -> tuple[int, list[str], list[str]]:
-    """Return how many handlers a site has, notes, and why it would not load, or Slurm would not call a handler.
+@dataclass
+class Examined:
+    """What a set has.
+
+    Attributes:
+        handlers: those that Slurm calls.
+        notes: what may be a mistake.
+        findings: why it does not load, or Slurm would not call a handler.
+        derived: what is made from its files, by the names of hidden files; empty if there are no plugins that would
+            read it, or if the set cannot be in force.
+    """
+
+    handlers: list[report.Row]
+    notes: list[str]
+    findings: list[str]
+    derived: dict[str, bytes]
+
+
+def _examined(store: Store, bundle: str, folder: Path | None, *, judge: bool) -> Examined:
+    """Load a set in a child of this process, as the daemons would.
 
     Args:
-        stage: the folder of its slurm.conf.
+        store: the sets of this machine.
+        bundle: the id of the set.
         folder: of the plugins.
         judge: also the configuration of Slurm, which a return must not depend on.
     """
-    result = report.of_site(stage, folder, staged=True) if judge else report.of_loading(stage, folder)
-    # What is said about the folder of the stage is said again about that of the site, when the manifest is written.
-    notes = [text for text in result.notes if str(stage) not in text]
-    return len(result.handlers), notes, result.findings
+    with store.staged(bundle) as stage:
+        examined = in_child(_examine, stage, folder, judge)
+        # The stage no longer exists when the user reads these findings.
+        examined.findings = [text.replace(str(stage), str(store.sysconfdir)) for text in examined.findings]
+        examined.notes = [text.replace(str(stage), str(store.sysconfdir)) for text in examined.notes]
+    return examined
+
+
+def _examine(stage: Path, folder: Path | None, judge: bool) -> Examined:
+    loaded, result = report.of_whole_site(stage, folder, staged=True) if judge else report.of_loading(stage, folder)
+    record = build_record.BuildRecord.load(folder) if folder is not None else None
+    derived = {}
+    if record is not None and folder is not None and not result.findings:
+        derived[manifest.FILE_NAME] = manifests.content_of(loaded, record)
+        program = folder / build_record.BURST_BUFFER
+        derived[script.FILE_NAME] = script.render(program, loaded.burst_buffer, loaded.registry)
+    return Examined(result.handlers, result.notes, result.findings, derived)
 
 
 def handlers_of(store: Store, bundle: str) -> list[report.Row]:
@@ -169,25 +198,7 @@ def handlers_of(store: Store, bundle: str) -> list[report.Row]:
     Raises:
         Findings: it does not load.
     """
-    with store.staged(bundle) as stage:
-        found = in_child(report.of_loading, stage, None)
-    if found.findings:
-        raise Findings([text.replace(str(stage), str(store.sysconfdir)) for text in found.findings])
-    return found.handlers
-
-
-def _compile(sysconfdir: Path, folder: Path | None) -> list[str]:
-    """Write the manifest; return findings if that fails."""
-    try:
-        for text in compiling.of_site(sysconfdir, folder):
-            note(text)
-    except Findings as error:
-        return error.findings
-    except OSError as error:  # such as a full disk: the files are in force all the same
-        return [f"{error.filename}: {error.strerror}: the manifest was not written, so Python starts in every process"]
-    return []
-
-
-def _reload(sysconfdir: Path) -> list[str]:
-    """Make slurmctld, if it runs here, load the files now; return findings if it does not."""
-    return (controllers.reload(sysconfdir) or []) if requests.names(str(sysconfdir)) else []
+    examined = _examined(store, bundle, None, judge=False)
+    if examined.findings:
+        raise Findings(examined.findings)
+    return examined.handlers

@@ -6,15 +6,18 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slurmhooks.cli import configuration
 from slurmhooks.cli.bundles import sources
 from slurmhooks.cli.bundles.archive import File
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.files import durable, home, misplaced, paths, plugstack
-from slurmhooks.site import replaced
+from slurmhooks.files import durable, home, paths, plugstack, sums
 from slurmhooks.site import sources as site
+
+if TYPE_CHECKING:
+    from slurmhooks.config.model import Config
 
 UNFINISHED = "slurmhooks.d/begun"
 """The file that exists from the beginning to the end of a deployment, relative to the home."""
@@ -36,7 +39,7 @@ def collect(folder: Path, lines: Iterable[str] | None = None) -> tuple[dict[str,
     Raises:
         Findings: files are missing, or cannot be read.
     """
-    path = Path(home.of(str(folder)), site.FILE_NAME)
+    path = Path(home.source_in(str(folder)))
     if not path.exists():
         raise Finding(f"{path} does not exist: name the folder that has it")
     try:
@@ -44,13 +47,14 @@ def collect(folder: Path, lines: Iterable[str] | None = None) -> tuple[dict[str,
         path, read = site.located_config(link)
     except ConfigError as error:
         raise Findings(error.findings) from error
-    contents = _Contents(path.parent, misplaced.is_in_store(str(path)))
-    contents.findings += misplaced.findings(str(link), str(path), site.names_of(read))
+    contents = _Contents(path.parent, home.is_deployed(str(path)))
     contents.file(path.name, "the folder")
     for pattern in read.hooks.paths:
         contents.matches(pattern, "[hooks] paths")
     for pattern in read.hooks.data:
         contents.matches(pattern, "[hooks] data")
+    for name in _maps(read):
+        contents.file(name, "[[rule]] map")
     for section in ("job_submit", "scrun", "cli_filter"):
         script = getattr(read, section).lua
         if script is not None:
@@ -59,19 +63,22 @@ def collect(folder: Path, lines: Iterable[str] | None = None) -> tuple[dict[str,
         contents.folder(name)
     for line in spank_lines(folder) if lines is None else lines:
         contents.line(line)
-    try:
-        replaced.refuse_replaced(str(link), str(path))
-    except LoadError as error:
-        raise Findings(error.findings) from error
+    if site.located(str(link)) != str(path):  # as Kubernetes replaces a ConfigMap
+        raise Finding(f"{link}: was replaced while it was read: try again")
     if contents.findings:
         raise Findings(contents.findings)
     for name in read.hooks.modules:
         top = name.partition(".")[0]
         if not any(Path(path.parent, packages, top).exists() for packages in read.hooks.packages):
             contents.notes.append(f"[hooks] modules: {name} is not in the set: each machine must have it installed")
-    if not misplaced.is_in_store(str(path)):
+    if not home.is_deployed(str(path)):
         contents.notes += sources.outside(path.parent, contents.files)
     return contents.files, contents.notes
+
+
+def _maps(read: "Config") -> list[str]:
+    """Return the map files that rules name, each once; see slurmhooks.rules.maps."""
+    return list(dict.fromkeys(name for table in read.rule if isinstance(name := table.get("map"), str)))
 
 
 def spank_lines(folder: Path) -> list[str]:
@@ -159,15 +166,24 @@ def name_of(name: str) -> str:
     return f"{home.OUTSIDE}{plain}" if plain.startswith("/") else plain
 
 
-def of_folder(folder: Path) -> dict[str, File]:
+def of_folder(folder: Path, *, damaged: bool = False) -> dict[str, File]:
     """Return the files of a set that is in a folder.
+
+    Args:
+        folder: of the set.
+        damaged: leave out files that cannot be read, so that another set can replace it.
 
     Raises:
         OSError: a file cannot be read.
     """
     made, groups = {}, _read_groups(folder)
-    for path in (Path(place, name) for place, _, files in _walk(folder) for name in files):
-        name, file = str(path.relative_to(folder)), File.read(path)
+    for path in (Path(place, name) for place, files in sums.walk(str(folder)) for name in files):
+        try:
+            name, file = str(path.relative_to(folder)), File.read(path)
+        except OSError:
+            if damaged:
+                continue
+            raise
         group, gid = groups.get(name, ("", -1))
         made[name] = replace(file, group=group) if file.is_private and path.stat().st_gid == gid else file
     return made
@@ -193,17 +209,6 @@ def changes(before: dict[str, File], after: dict[str, File]) -> list[str]:
     lines += [f"{name}: added" for name in after if name not in before]
     lines += [f"{name}: changed" for name in after if name in before and before[name] != after[name]]
     return sorted(lines)
-
-
-def _walk(folder: Path) -> Iterable[tuple[str, list[str], list[str]]]:
-    """Walk a folder, omitting byte code, which depends on the machine, and hidden files."""
-
-    def fail(error: OSError) -> None:
-        raise error
-
-    for place, folders, files in os.walk(folder, onerror=fail):
-        folders[:] = sorted(name for name in folders if name != "__pycache__" and not name.startswith("."))
-        yield place, folders, sorted(name for name in files if not name.endswith(".pyc") and not name.startswith("."))
 
 
 class _Contents:
@@ -257,7 +262,7 @@ class _Contents:
     def folder(self, name: str) -> None:
         """Add the files of a folder of packages."""
         try:
-            for place, _, files in _walk(self.base / name):
+            for place, files in sums.walk(str(self.base / name)):
                 for file in files:
                     path = os.path.join(place, file)
                     self.file(path if name.startswith("/") else os.path.relpath(path, self.base), "[hooks] packages")
@@ -288,6 +293,8 @@ class _Contents:
         inner = _Contents(path.parent, self._in_store)
         for pattern in (*read.hooks.paths, *read.hooks.data):
             inner.matches(pattern, f"{name}: [hooks]")
+        for map_file in _maps(read):
+            inner.file(map_file, f"{name}: [[rule]] map")
         for folder in read.hooks.packages:
             inner.folder(folder)
         start = name_of(os.path.dirname(name))

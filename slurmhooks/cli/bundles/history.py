@@ -14,6 +14,10 @@ from slurmhooks.cli import documents, output
 
 MOST = 1000
 """Number of events that are kept."""
+WATCH = "watch"
+"""The verb of sets that `deploy --watch` has put in force; of several in a row, the last one counts."""
+EXEMPT = "exempt"
+"""The verb of sets that `exempt` has made of the one in force; handlers stay switched off."""
 NOBODY = 2**32 - 1
 """The login user id of a process that no login has started."""
 
@@ -24,10 +28,10 @@ class Event:
 
     Attributes:
         bundle: the id.
-        verb: the command that put it in force; "present" for the files that were there before the first deployment,
-            "found" for a set that is there, if the history was lost.
+        verb: the command that put it in force; "found" for a set that is there, if the history was lost. An earlier
+            release has kept as "present" what was there before the first deployment.
         before: the id of what was in force when it happened; None if nothing was, or if that is not known.
-        live: no set was in force before, but live files, if there were any.
+        first: nothing had been deployed on this machine.
         undo: the command undid the event before, which brought back what had been in force before that.
         at: the time; None if it is not known.
         by: the name of the user who ran the command; None as for ``at``.
@@ -38,12 +42,17 @@ class Event:
     bundle: str
     verb: str
     before: str | None = None
-    live: bool = False
+    first: bool = False
     undo: bool = False
     at: datetime | None = None
     by: str | None = None
     message: str | None = None
     revision: str | None = None
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it came from sources, which are judged together with Slurm's configuration."""
+        return self.verb in ("deploy", WATCH)
 
 
 def now(event: Event) -> Event:
@@ -92,9 +101,9 @@ def before_off(events: Sequence[Event]) -> str | None:
     """Return the id of the set in force before handlers were switched off; None if none are switched off now."""
     target = None
     for event in reversed(events):
-        if event.verb != "off":
+        if event.verb not in ("off", EXEMPT):
             break
-        target = event.before
+        target = target if event.verb == EXEMPT else event.before
     return target
 
 

@@ -8,9 +8,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slurmhooks.cli import documents
+from slurmhooks.cli import documents, parameters
 from slurmhooks.cli.bundles.history import Event
 from slurmhooks.cli.findings import Finding, Findings
+from slurmhooks.errors import LoadError
+from slurmhooks.files import home
+from slurmhooks.site import sources as site
 
 if TYPE_CHECKING:
     import subprocess
@@ -33,7 +36,8 @@ class Point:
     Attributes:
         point: the plugin point.
         bundle: the id; None if it is unknown.
-        fault: why the present files are not in force, periodic rules do not run, or the decision log cannot be written.
+        fault: why the present files are not in force, periodic handlers do not run, or the decision log
+            cannot be written.
     """
 
     point: str
@@ -48,7 +52,7 @@ class Machine:
     Attributes:
         name: of the node, or of the host.
         at: time of the report.
-        bundle: the id of the files that launches load now, deployed or not; None if they could not be collected.
+        bundle: the id of the files of the set in force; None if there is none, or they could not be read.
         deployed: the id of the deployed bundle, which differs from ``bundle`` if its files were changed.
         kept: the bundles that `rollback` can go back to, the one that came into force last at the end.
         before: the one that it goes back to if none is named; None if that is not known.
@@ -74,10 +78,9 @@ class Machine:
 
 def this(sysconfdir: Path) -> Machine:
     """Return the report of this machine."""
-    from slurmhooks.cli import controllers, fit
-    from slurmhooks.cli.bundles import archive, contents, prolog
+    from slurmhooks.cli import build_record, configuration, controllers, fit, manifests
+    from slurmhooks.cli.bundles import contents, prolog
     from slurmhooks.cli.bundles.store import Store
-    from slurmhooks.site import manifest, manifest_writer
 
     store = Store(sysconfdir)
     deployed, findings = store.deployed, []
@@ -89,18 +92,24 @@ def this(sysconfdir: Path) -> Machine:
         )
     bundle = None
     try:
-        bundle = (
-            archive.identity(archive.pack(contents.collect(sysconfdir)[0]))
-            if deployed is None
-            else store.content_id(deployed)
-        )
-    except Findings as error:
+        if deployed is not None:
+            bundle = store.content_id(deployed)
+        else:
+            parameters.use(sysconfdir)
+            site.config_name()
+            findings.append("nothing has been deployed on this machine, so it has no hooks: 'slurmhooks deploy'")
+    except LoadError as error:
         findings += error.findings
     except OSError as error:
         findings.append(f"{error.filename}: {error.strerror}")
     if deployed is not None:
         findings += contents.mistaken_lines(store.place(deployed), sysconfdir)
+    manifest = None
     try:
+        folder = configuration.installed_in(sysconfdir)
+        record = build_record.BuildRecord.load(folder) if folder is not None else None
+        if record is not None and deployed is not None:
+            manifest = manifests.why_not(manifests.path_in(sysconfdir), record)
         findings += fit.of_machine(sysconfdir)
     except Findings as error:  # the record of the build is damaged
         findings += error.findings
@@ -116,24 +125,20 @@ def this(sysconfdir: Path) -> Machine:
         before=store.before(),
         history=store.events()[-SHOWN:],
         sources=_sources(store),
-        slurmctld=[_point(each, bundle, store) for each in running],
+        slurmctld=[_point(each, store) for each in running],
         findings=[*findings, *prolog.others(sysconfdir, deployed), *(text for text in notes if "unknown" in text)],
-        manifest=manifest_writer.outdated(str(store.home / manifest.FILE_NAME)),
+        manifest=manifest,
     )
 
 
 def _sources(store: "Store") -> str | None:
     """Return how the files beside slurm.conf differ from what is in force; None: they do not, or there are none."""
     from slurmhooks.cli.bundles import contents
-    from slurmhooks.files import misplaced
-    from slurmhooks.site import sources as site
 
-    toml = store.home / site.FILE_NAME
+    toml = home.source_in(str(store.sysconfdir))
     deployed = store.deployed
-    if not toml.exists() or misplaced.is_in_store(site.located(str(toml))):
+    if deployed is None or not os.path.exists(toml) or home.is_deployed(site.located(toml)):
         return None
-    if deployed is None:
-        return f"{toml}: live: not protected: each edit is in force once it is saved; 'slurmhooks deploy' ends that"
     try:
         sources, _ = contents.collect(store.sysconfdir)
         present = contents.of_folder(store.place(deployed))
@@ -144,16 +149,16 @@ def _sources(store: "Store") -> str | None:
         same = False
     if same:
         return None
-    return f"{store.home}: the sources differ from what is in force: 'slurmhooks deploy --dry-run' shows how"
+    return f"{os.path.dirname(toml)}: the sources differ from what is in force: 'slurmhooks deploy --dry-run' shows how"
 
 
-def _point(running: "controllers.Running", present: str | None, store: "Store") -> Point:
-    """Return which bundle a plugin has loaded: the one that its configuration is in, or that of the present files."""
+def _point(running: "controllers.Running", store: "Store") -> Point:
+    """Return which set a plugin has loaded: the one that its configuration is in."""
     fault = running.fault.findings if running.fault is not None else []
-    bundle = None if fault or running.generation is None else present
-    if running.configuration is not None:
+    bundle = None
+    if running.configuration is not None and running.generation is not None:
         folder = Path(running.configuration).parent
-        if folder.parent == store.place(folder.name).parent.resolve() and running.generation is not None:
+        if folder.parent == store.place(folder.name).parent.resolve() and folder.is_dir():
             bundle = folder.name
     fault = [*fault, *(why for why in (running.periodic, running.log) if why is not None)]
     return Point(point=running.point, bundle=bundle, fault=fault)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from slurmhooks.cli.bundles.history import Event
+from slurmhooks.cli.bundles.history import WATCH, Event
 from slurmhooks.files import slurm_conf
 from slurmhooks.job_submit import times
 
@@ -24,7 +24,9 @@ def needed(events: Sequence[Event], period: timedelta, now: datetime) -> set[str
         period: the time that the longest job may take.
         now: the present time.
     """
-    last = list(dict.fromkeys(event.bundle for event in reversed(events)))[:KEPT]
+    after = [event.verb for event in events[1:]]
+    counted = [event for event, verb in zip(events, [*after, ""], strict=False) if not event.verb == verb == WATCH]
+    last = list(dict.fromkeys(event.bundle for event in reversed(counted)))[:KEPT]
     ends = [event.at for event in events[1:]]
     used = {event.bundle for event, end in zip(events, ends, strict=False) if end is None or now - end < period}
     return {*last, *used}

@@ -5,6 +5,7 @@ A process may be killed at any time: files get their names only when they are co
 is in force.
 """
 
+import errno
 import os
 import shutil
 import tempfile
@@ -12,12 +13,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from slurmhooks.cli import manifests
 from slurmhooks.cli.bundles import archive, contents, history, lock, retention
 from slurmhooks.cli.bundles.archive import File
 from slurmhooks.cli.findings import Finding
-from slurmhooks.files import durable, home, slurm_conf
+from slurmhooks.files import durable, home, slurm_conf, sums
 
+READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
+"""Errors of a folder that this machine must not change."""
 INCOMPLETE = ".new-"
 """Start of the names of folders that are being made or removed."""
 
@@ -61,7 +63,7 @@ class Store:
         try:
             yield
         except OSError as error:
-            if error.errno not in manifests.READ_ONLY:
+            if error.errno not in READ_ONLY:
                 raise
             what = (
                 f"{error.filename or self.folder}: {error.strerror}: 'deploy' and 'rollback' must write {self.home}: "
@@ -74,6 +76,8 @@ class Store:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
+        if not self.home.is_dir():
+            raise Finding(f"{self.home} does not exist: name the folder of slurm.conf with --sysconfdir")
         if self._sets != self._own:
             raise Finding(
                 f"{self.pointer}: leads to what was deployed in another folder: run this with --sysconfdir for the one"
@@ -188,6 +192,17 @@ class Store:
         durable.force(self._sets)
         return bundle
 
+    def write_derived(self, bundle: str, derived: Mapping[str, bytes]) -> None:
+        """Write what processes read of a set that was verified: the sums of its files, and what was made from them.
+
+        Args:
+            bundle: the id of the set.
+            derived: contents by the names of hidden files.
+        """
+        sums.write(str(self.place(bundle)))
+        for name, content in derived.items():
+            durable.write(self.place(bundle) / name, content, 0o444)
+
     def content_id(self, bundle: str) -> str:
         """Return the id of the present files of a set, which differs from its id if they were changed."""
         return archive.identity(archive.pack(contents.of_folder(self.place(bundle))))
@@ -212,12 +227,12 @@ class Store:
         events = self._read_events(self._unfinished)
         return events[-1] if events else None
 
-    def begin(self, events: list[history.Event]) -> None:
+    def begin(self, event: history.Event) -> None:
         """Note that a deployment begins, so that the next command can finish it if this one is killed.
 
         The note is the history as it will be, so that its end needs no room on the disk.
         """
-        durable.write(self._unfinished, history.render([*self.events(), *events]), 0o644)
+        durable.write(self._unfinished, history.render([*self.events(), event]), 0o644)
 
     def end(self, happened: bool) -> None:
         """Note that the deployment has ended.
@@ -242,9 +257,9 @@ class Store:
     def go_back(self, event: history.Event) -> None:
         """Put in force what was in force before a deployment that has failed.
 
-        If that was a link that led to no set, it is one again: live files do not come back by that.
+        If that was a link that led to no set, it is one again, and launches are still refused.
         """
-        if event.live:
+        if event.first:
             self.pointer.unlink()
             durable.force(self.home)
         else:

@@ -67,7 +67,7 @@ def without(files: Mapping[str, File], rows: list[Row], label: str, folder: str)
         tables = tomllib.loads(left[name].content.removeprefix(site.BYTE_ORDER_MARK).decode())
         changed = _forget(tables, label)
         if has_modes and name == site.FILE_NAME:
-            tables.setdefault("policy", {})[label] = {"mode": "off"}
+            tables.setdefault("rules", {}).setdefault("modes", {})[label] = {"mode": "off"}
             changed = True
         if changed:
             written = f"# written by 'slurmhooks off'\n{toml_text.render(tables)}"
@@ -101,11 +101,11 @@ def _configurations(files: Mapping[str, File]) -> list[str]:
 
 def _forget(tables: dict[str, Any], label: str) -> bool:
     """Remove what a configuration says about a handler; tell whether it has said anything."""
-    policy, hooks = tables.get("policy", {}), tables.get("hooks", {})
+    modes, hooks = tables.get("rules", {}).get("modes", {}), tables.get("hooks", {})
     required = hooks.get("require", ())
     if label in required:
         hooks["require"] = [each for each in required if each != label]
-    return policy.pop(label, None) is not None or label in required
+    return modes.pop(label, None) is not None or label in required
 
 
 def _without_decorators(content: bytes, name: str) -> bytes | None:

@@ -5,7 +5,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from slurmhooks.config.plain_toml import BARE
+BARE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
+"""Characters of a key without quotes."""
 
 
 def render(tables: Mapping[str, Any]) -> str:

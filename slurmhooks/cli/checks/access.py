@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from slurmhooks.cli import manifests, whole_site
 from slurmhooks.files import slurm_conf
-from slurmhooks.site.manifest_writer import Line
+from slurmhooks.site.manifest_writer import ManifestLine
 
 READ, ENTER, LIST = "r", "x", "rx"
 _BITS = {READ: stat.S_IROTH, ENTER: stat.S_IXOTH, LIST: stat.S_IROTH | stat.S_IXOTH}
@@ -84,12 +84,12 @@ def problems(loaded: whole_site.Loaded, sysconfdir: Path, staged: bool = False) 
         lines = _obstacles(files, USERS, "srun, sbatch and salloc fail for them")
         (findings if staged or _concerns_users(line) else notes).extend(lines)
     if loaded.lines or any(handler.spec.point == "cli_filter" for handler in handlers):
-        manifest = [(str(manifests.manifest_path(sysconfdir)), READ)]
+        manifest = [(str(manifests.path_in(sysconfdir)), READ)]
         findings += _obstacles(manifest, USERS, "Python starts in all of their processes")
     return list(dict.fromkeys(findings)), [text for text in dict.fromkeys(notes) if text not in findings]
 
 
-def _concerns_users(line: Line) -> bool:
+def _concerns_users(line: ManifestLine) -> bool:
     """Tell whether a line makes Python start in srun, sbatch or salloc, even with a manifest."""
     registry = line.registry
     return bool(registry.options) or any(_USERS_CONTEXTS & set(handler.contexts) for handler in registry.all_handlers())

@@ -31,7 +31,7 @@ def problems(loaded: whole_site.Loaded, sysconfdir: Path, folder: Path | None) -
         if not program.exists():
             findings.append(f"{program}: missing, so {what}: run 'slurmhooks install' again")
         named = slurm_conf.value(str(conf), "HealthCheckProgram")
-        if named != str(program):
+        if not build_record.is_program(named, program):
             instead = f" instead of {named}" if named else ""
             findings.append(f"{conf}: {what}: it needs the line HealthCheckProgram={program}{instead}")
     states = (slurm_conf.value(str(conf), "HealthCheckNodeState") or "").upper().split(",")
@@ -42,7 +42,7 @@ def problems(loaded: whole_site.Loaded, sysconfdir: Path, folder: Path | None) -
     most = int(text) if text.isdecimal() and int(text) else KILLED
     if loaded.health_timeout >= most:
         findings.append(
-            f"{sysconfdir / 'slurmhooks.toml'}: [health] timeout = {loaded.health_timeout:g}: slurmd kills the program"
+            f"{sysconfdir / 'slurmhooks.toml'}: [node] timeout = {loaded.health_timeout:g}: slurmd kills the program"
             f" after {most} s: leave some seconds to drain the node"
         )
     return findings

@@ -9,14 +9,15 @@ from slurmhooks.files import plugstack
 from slurmhooks.handlers import loader
 from slurmhooks.handlers.job_rule import JobRule
 from slurmhooks.handlers.registry import Registry
+from slurmhooks.hooks.points import POINTS
 from slurmhooks.job_submit import judging
 from slurmhooks.lua import needs
 from slurmhooks.site import variants
-from slurmhooks.site.manifest_writer import MOST_ARGUMENTS, Line
+from slurmhooks.site.manifest_writer import MOST_ARGUMENTS, ManifestLine
 from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS
 
 
-def never_called(lines: list[Line], plugin: Path) -> list[str]:
+def never_called(lines: list[ManifestLine], plugin: Path) -> list[str]:
     """Return a finding for each handler of a callback that the installed variant of the plugin does not export.
 
     Args:
@@ -28,7 +29,7 @@ def never_called(lines: list[Line], plugin: Path) -> list[str]:
     return [finding for line in lines for finding in variants.never_called(line.registry, missing)]
 
 
-def ignored_modes(lines: list[Line], record: build_record.BuildRecord) -> list[str]:
+def ignored_modes(lines: list[ManifestLine], record: build_record.BuildRecord) -> list[str]:
     """Return a note for each ``init_failure_mode=`` that this release of Slurm does not support."""
     if tuple(map(int, record.slurm.split(".")[:2])) >= (25, 5):
         return []
@@ -40,7 +41,7 @@ def ignored_modes(lines: list[Line], record: build_record.BuildRecord) -> list[s
     ]
 
 
-def too_long(lines: list[Line]) -> list[str]:
+def too_long(lines: list[ManifestLine]) -> list[str]:
     """Return a note for each line with more arguments than the plugin reads from a manifest."""
     return [
         f"plugstack.conf: a line has {len(line.args)} arguments, and a manifest supports at most"
@@ -79,11 +80,11 @@ def needs_sources(registry: Registry, record: build_record.BuildRecord | None) -
         f" {', '.join(sorted(PRIVATE_ARGUMENTS.intersection(handler.names)))}: "
         "the installed plugin was built with Slurm's public headers only; run 'slurmhooks build --slurm-source DIR' "
         "with the sources of exactly the installed release, and install the result"
-        + ('; or set updates = "refuse" or "ignore"' if handler.label.startswith("policies:") else "")
+        + ('; or set updates = "refuse" or "ignore"' if handler.label.startswith("rule:") else "")
         for handler in registry.all_handlers()
         # A Lua script takes all arguments, whatever it uses.
         if PRIVATE_ARGUMENTS.intersection(handler.names)
         and not handler.path.endswith(loader.LUA)
-        and handler.spec.point != "power"  # their nodes and jobs come from scontrol and Slurm's file
+        and POINTS[handler.spec.point].called  # others get what slurmctld still knows, or nothing of it
     ]
     return [*judging.unserved(registry.all_handlers()), *_of_scripts(scripts), *handlers]

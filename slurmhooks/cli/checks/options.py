@@ -3,6 +3,7 @@
 
 from collections.abc import Collection
 
+from slurmhooks.cli_filter.command_options import NAMES
 from slurmhooks.hooks.option import Option
 
 COMMANDS = {"local": ("srun",), "allocator": ("sbatch", "salloc", "scrontab")}
@@ -11,10 +12,6 @@ COMMANDS = {"local": ("srun",), "allocator": ("sbatch", "salloc", "scrontab")}
 
 def taken(options: Collection[Option]) -> list[str]:
     """Return a note for each option that has the name of one of Slurm's own: the command keeps its own."""
-    if not options:
-        return []
-    from slurmhooks.testing.options.names import NAMES  # with all stand-ins
-
     notes = []
     for option in options:
         commands = [

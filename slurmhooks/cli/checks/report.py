@@ -38,7 +38,7 @@ class Row:
 
 
 @dataclass
-class Report:
+class CheckReport:
     """The output of `check`; with --json it is printed as it is.
 
     Attributes:
@@ -60,7 +60,7 @@ class Report:
     findings: list[str]
 
 
-def of_files(paths: tuple[Path, ...]) -> Report:
+def of_files(paths: tuple[Path, ...]) -> CheckReport:
     """Check hook files, or a slurmhooks.toml with its hook files, without Slurm."""
     from slurmhooks.cli import whole_site
 
@@ -69,12 +69,15 @@ def of_files(paths: tuple[Path, ...]) -> Report:
     return _report(loaded, [*loaded.registry.all_handlers(), *loaded.health], loaded.findings, None, [])
 
 
-def of_loading(sysconfdir: Path, plugin_dir: Path | None) -> Report:
+def of_loading(sysconfdir: Path, plugin_dir: Path | None) -> "tuple[Loaded, CheckReport]":
     """Load everything that the daemons of this machine would load, and check only whether it is called.
 
     Args:
         sysconfdir: the folder of slurm.conf.
         plugin_dir: the folder of the plugins; None: it is not known.
+
+    Returns:
+        what was loaded, and the report.
     """
     from slurmhooks.cli import manifests, whole_site
     from slurmhooks.cli.checks import lines, slurmd
@@ -86,19 +89,27 @@ def of_loading(sysconfdir: Path, plugin_dir: Path | None) -> Report:
     if plugin_dir is not None:
         findings += lines.never_called(loaded.lines, plugin_dir / manifests.PLUGIN)
         findings += slurmd.never_called(loaded.lines)
-    return _report(loaded, rows(loaded), findings, None, [])
+    return loaded, _report(loaded, rows(loaded), findings, None, [])
 
 
-def of_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = False) -> Report:
+def of_site(sysconfdir: Path, plugin_dir: Path | None) -> CheckReport:
+    """Return the report of :func:`of_whole_site`."""
+    return of_whole_site(sysconfdir, plugin_dir)[1]
+
+
+def of_whole_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = False) -> "tuple[Loaded, CheckReport]":
     """Check everything that the daemons of this machine would load, and whether Slurm calls it.
 
     Args:
         sysconfdir: the folder of slurm.conf.
         plugin_dir: the folder of the plugins; None: that of slurm.conf.
         staged: the files are still to be put in place: omit slurmctld and the manifest.
+
+    Returns:
+        what was loaded, and the report.
     """
     from slurmhooks.cli import build_record, configuration, manifests, whole_site
-    from slurmhooks.cli.checks import access, calls, health, lines, plugstack_lines, power, slurmd
+    from slurmhooks.cli.checks import access, calls, health, lines, plugstack_lines, programs, slurmd
 
     loaded = whole_site.Loaded()
     loaded.load(sysconfdir)
@@ -119,19 +130,19 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = False) -> 
         findings += slurmd.never_called(loaded.lines)
     findings += calls.never_called(loaded, sysconfdir, folder)
     findings += health.problems(loaded, sysconfdir, folder)
-    findings += power.problems(loaded, sysconfdir, folder)
+    findings += programs.problems(loaded, sysconfdir, folder)
     unreadable, notes = access.problems(loaded, sysconfdir, staged)
     findings += unreadable
     loaded.notes += notes
     state = None
-    if record is not None and folder is not None and not loaded.findings and not staged:
-        state = manifests.manifest_state(loaded, sysconfdir, record, folder)
+    if record is not None and folder is not None and not staged:
+        state = manifests.state(sysconfdir, record)
     running: list[controllers.Running] = []
     if not staged:
         running, notes = controllers.find_running(sysconfdir)
         findings += controllers.findings(running, record.sources if record is not None else None)
         loaded.notes += notes
-    return _report(loaded, rows(loaded), findings, state, running)
+    return loaded, _report(loaded, rows(loaded), findings, state, running)
 
 
 def _report(
@@ -140,7 +151,7 @@ def _report(
     findings: list[str],
     state: str | None,
     running: list[controllers.Running],
-) -> Report:
+) -> CheckReport:
     from slurmhooks.cli.checks import evaded, mistakes, undefined
     from slurmhooks.cli.checks import options as names
     from slurmhooks.handlers import refusals
@@ -150,7 +161,7 @@ def _report(
     options = {option.name: option for registry in loaded.all_registries() for option in registry.options}
     certain, doubtful = mistakes.notes(handlers)
     bugs = [*undefined.names(handlers), *certain]
-    return Report(
+    return CheckReport(
         handlers=[
             Row(
                 hook=f"hook.{'job' if isinstance(handler, JobRule) else handler.spec.name}",

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from slurmhooks.hooks.points import JOB_CALLBACKS
 from slurmhooks.site import variants
-from slurmhooks.site.manifest_writer import Line
+from slurmhooks.site.manifest_writer import ManifestLine
 
 PROC = Path("/proc")
 LEAN = f"spank_python-{variants.LEAN}.so"
 
 
-def never_called(lines: list[Line]) -> list[str]:
+def never_called(lines: list[ManifestLine]) -> list[str]:
     """Return a finding for each handler of a prolog or epilog that a running slurmd does not call yet.
 
     It looks only at its start, or when it is reconfigured, whether plugins export these callbacks.

@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,16 @@ import click
 
 from slurmhooks import identity
 from slurmhooks._version import __version__
-from slurmhooks.cli import build_record, configuration, embedded_python, fit, parameters, slurm, toolchain
+from slurmhooks.cli import (
+    build_record,
+    configuration,
+    embedded_python,
+    fit,
+    parameters,
+    slurm,
+    slurm_sources,
+    toolchain,
+)
 from slurmhooks.cli.findings import Findings
 from slurmhooks.cli.progress import note, run_logged, step
 
@@ -45,7 +55,13 @@ class Plan:
 @click.option(
     "--output", type=FOLDER, required=True, help="Folder for the plugins; its folder .work has the log of the build."
 )
-@click.option("--slurm-source", type=FOLDER, help="Slurm's sources, of exactly the installed version, for job records.")
+@click.option(
+    "--slurm-source",
+    type=click.Path(path_type=Path, resolve_path=True),
+    metavar="PATH",
+    help="Slurm's sources, of exactly the installed version: a folder, an archive, a .src.rpm or a .dsc.",
+)
+@click.option("--fetch-source", is_flag=True, help="Download these sources from where the installed Slurm is from.")
 @click.option(
     "--slurm-include",
     type=FOLDER,
@@ -80,6 +96,7 @@ class Plan:
 def command(
     output: Path,
     slurm_source: Path | None,
+    fetch_source: bool,
     slurm_include: Path,
     executable: str,
     lua: str,
@@ -92,11 +109,27 @@ def command(
     The public headers are enough for SPANK, cli_filter, scrun and nearly all fields of job. Handlers that take record
     or a table, such as partitions or nodes, need --slurm-source.
     """
+    if slurm_source and fetch_source:
+        raise click.UsageError("--slurm-source and --fetch-source exclude each other")
     if if_needed and _have_fitting(sysconfdir):
         note("the installed plugins fit")
         return
     native = toolchain.native_sources()
-    plan = examine(slurm_source, slurm_include, executable, lua)
+    with tempfile.TemporaryDirectory(prefix="slurmhooks-sources-") as scratch:
+        version = slurm.header_version(slurm_include)
+        if fetch_source and version:
+            slurm_source = slurm_sources.fetched(slurm_include, version, Path(scratch))
+        if slurm_source:
+            slurm_source = slurm_sources.unpacked(slurm_source, Path(scratch, "tree"))
+        make(examine(slurm_source, slurm_include, executable, lua), native, output, sysconfdir, verbose)
+
+
+def make(plan: Plan, native: Path, output: Path, sysconfdir: Path, verbose: bool) -> None:
+    """Compile the plugins into a folder, with a record of what they are for.
+
+    Raises:
+        Findings: that has failed.
+    """
     work = output / ".work"
     # What is compiled depends on more than files with times tell: Slurm's headers of another release are older than the
     # objects of the last build, and Python, Lua or the compiler may be others at the same path. So nothing is kept.
@@ -126,8 +159,15 @@ def command(
         files=files,
     )
     record.save(output)
-    scope = "with job records and partitions" if plan.source else "public headers only"
+    scope = (
+        "with job records and tables"
+        if plan.source
+        else "public headers only: no record, tables, hook.every, hook.priority"
+    )
     note(f"Slurm {plan.slurm} ({scope}), Python {plan.python.version}, Lua {plan.lua or '-'}: {output}")
+    if not plan.source:
+        command = shlex.join(slurm_sources.fetch_command(plan.include, plan.slurm))
+        note(f"For all handlers, build again with --fetch-source, which runs '{command}', or with --slurm-source FILE")
     note(f"Next: slurmhooks install --from {shlex.quote(str(output))}{parameters.words_for(sysconfdir)}")
 
 
@@ -199,7 +239,7 @@ def _examine_source(source: Path, version: slurm.Version, findings: list[str]) -
     elif release != version:
         findings.append(
             f"{source} is Slurm {release}, installed is {version}: job records differ even between micro releases, "
-            f"name the sources of {version}, or leave out --slurm-source"
+            f"name the sources of {version}, as from --fetch-source, or leave out --slurm-source"
         )
     elif (source / "config.h").exists():
         configured = slurm.header_version(source)
@@ -208,7 +248,7 @@ def _examine_source(source: Path, version: slurm.Version, findings: list[str]) -
                 f"{source} was configured as Slurm {configured or 'of unknown version'}, its META says {version}: "
                 "run make distclean in it, or name a fresh copy"
             )
-    elif not os.access(source / "configure", os.X_OK):
+    elif not (source / "configure").is_file():
         findings.append(f"{source} has no configure script: name the unpacked release archive of Slurm {version}")
 
 
@@ -239,7 +279,7 @@ def configured_headers(plan: Plan, work: Path, log: Path, verbose: bool) -> Path
     folder.mkdir()
     with step(f"Configuring the headers of Slurm {plan.slurm}", "about 20 s"):
         run_logged(
-            [str(plan.source / "configure"), *CONFIGURE],
+            ["sh", str(plan.source / "configure"), *CONFIGURE],
             log,
             cwd=folder,
             verbose=verbose,

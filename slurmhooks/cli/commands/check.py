@@ -30,8 +30,8 @@ INPUT = click.Path(exists=True, path_type=Path)
 )
 @click.option("--strict", is_flag=True, help="Count notes about certain bugs, such as names that nothing defines, as"
               " errors; for pipelines.")  # fmt: skip
-@click.option("--staged", is_flag=True, help="Judge files that are still to be put in place, not what is in force now.")
-@output.json_option(report.Report)
+@click.option("--cases", is_flag=True, help="Also try the [[rules.cases]] of the site.")
+@output.json_option(report.CheckReport)
 @click.pass_context
 def command(
     context: click.Context,
@@ -39,9 +39,9 @@ def command(
     plugin_dir: Path | None,
     paths: tuple[Path, ...],
     strict: bool,
-    staged: bool,
+    cases: bool,
 ) -> None:
-    """Load all hooks as the daemons would, and list errors and handlers.
+    """Load the set in force as the daemons would, and list errors and handlers.
 
     Errors are: hooks that do not load, that Slurm never calls because of its configuration, that a user who needs them
     cannot read, and that a slurmctld on this machine has not loaded yet. All errors are shown at once. Exit codes:
@@ -55,7 +55,14 @@ def command(
             raise click.UsageError(f"--hooks checks only the named files: leave --{given[0].replace('_', '-')} out")
         result = in_child(report.of_files, paths)
     else:
-        result = in_child(report.of_site, sysconfdir, plugin_dir, staged)
+        result = in_child(report.of_site, sysconfdir, plugin_dir)
+        result.findings += changed_by_hand(sysconfdir)
+    if cases and not result.findings:
+        from slurmhooks.cli.cases import try_now
+
+        findings, notes = try_now(toml_of(paths, sysconfdir))
+        result.findings += findings
+        result.notes += notes
     if strict:
         result.findings += result.bugs
         result.notes = [note for note in result.notes if note not in result.bugs]
@@ -64,7 +71,32 @@ def command(
         raise Findings(result.findings)
 
 
-def show(result: report.Report) -> None:
+def toml_of(paths: tuple[Path, ...], sysconfdir: Path) -> Path:
+    """Return the slurmhooks.toml that is checked."""
+    from slurmhooks.site import sources as site
+
+    if not paths:
+        parameters.use(sysconfdir)
+        return site.config_path()
+    return paths[0] / site.FILE_NAME if paths[0].is_dir() else paths[0]
+
+
+def changed_by_hand(sysconfdir: Path) -> list[str]:
+    """Return a finding if the set in force is no longer what was deployed, as far as this user can read it."""
+    from slurmhooks.cli.bundles.store import Store
+
+    store = Store(sysconfdir)
+    try:
+        if store.deployed is not None:
+            store.verify(store.deployed)
+    except Findings as error:
+        return error.findings
+    except OSError:  # users need not be able to read all files of a set
+        pass
+    return []
+
+
+def show(result: report.CheckReport) -> None:
     """Print handlers, options, notes and states."""
     cells: list[list[Any]] = [
         [

@@ -3,20 +3,30 @@
 
 import os
 import re
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
-from slurmhooks.cli import configuration, controllers, output, parameters
-from slurmhooks.cli.bundles import activation, archive, checkout, contents, history, prolog, signature
+from slurmhooks.cli import cases, configuration, controllers, output, parameters
+from slurmhooks.cli.bundles import activation, archive, checkout, contents, history, overrides, prolog, signature
 from slurmhooks.cli.bundles.archive import File
 from slurmhooks.cli.bundles.store import Store
+from slurmhooks.cli.checks.report import Row
 from slurmhooks.cli.findings import Finding, Findings, shown
 from slurmhooks.cli.progress import note
-from slurmhooks.errors import LoadError
-from slurmhooks.files import misplaced, regular, trusted
+from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.files import home, regular, trusted
+from slurmhooks.processes.backoff import Backoff
+from slurmhooks.processes.renewal import Release
 from slurmhooks.site import sources as site
+
+LOOK = 1.0
+"""Seconds between two looks at a folder that is watched."""
 
 
 @dataclass(kw_only=True)
@@ -50,6 +60,7 @@ class Report:
 @click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
 @click.option("--message", help="Words about the change, which `status` shows.")
 @click.option("--dry-run", is_flag=True, help="Do everything except putting the set in force.")
+@click.option("--watch", is_flag=True, help="Keep running, and deploy the folder whenever its files have changed.")
 @click.option("--prolog", "script", type=click.Path(path_type=Path), help="Then write a Prolog by which nodes get it.")
 @output.json_option(Report)
 def command(
@@ -58,6 +69,7 @@ def command(
     plugin_dir: Path | None,
     message: str | None,
     dry_run: bool,
+    watch: bool,
     script: Path | None,
 ) -> None:
     """Put a set of hooks in force on this machine, as root.
@@ -68,12 +80,96 @@ def command(
     in force stays in force. If the same files are in force already, nothing changes, and the command ends with 0.
     """
     source = source or folder_of(sysconfdir)
-    if source.is_dir():
-        data, files, notes = of_folder(source, sysconfdir)
-        signer, revision = None, checkout.revision(source)
-    else:
-        data, signer = read(source, sysconfdir)
-        files, notes, revision = archive.unpack(data, str(source)), [], None
+    if watch:
+        if dry_run or script is not None or not source.is_dir():
+            raise click.UsageError("--watch deploys a folder, without --dry-run and --prolog")
+        follow(source, sysconfdir, plugin_dir)
+    report = of_source(source, sysconfdir, plugin_dir, message, dry_run, script)
+    output.result(report, show_dry if dry_run else show)
+
+
+def follow(source: Path, sysconfdir: Path, plugin_dir: Path | None) -> NoReturn:
+    """Deploy a folder, and again whenever its files have changed and stay the same for a second; arguments as above.
+
+    A folder that is as it was deployed last is left alone, also after a restart: what was put in force meanwhile, such
+    as by `rollback`, stays. What fails is said once, what was in force stays, and it is tried again after a pause:
+    slurmctld may answer by then, or a disk have room.
+    """
+    release = Release()
+
+    def put_in_force() -> None:
+        release.renew(click.echo)
+        show(of_source(source, sysconfdir, plugin_dir, verb=history.WATCH))
+
+    done = _deployed_last(sysconfdir)
+    pause = Backoff()
+    before: str | None = None
+    said: list[str] = []
+    while True:
+        content = _content(source, sysconfdir)
+        if content != before:
+            pause = Backoff()
+        elif content not in done and pause.is_over:
+            if faults := _attempt(put_in_force):
+                pause.failed()
+            else:
+                done = {content}
+            for text in faults if faults != said else []:
+                with suppress(OSError):  # a full disk
+                    click.echo(f"error: {shown(text)}", err=True)
+            said = faults
+        before = content
+        time.sleep(LOOK)
+
+
+def _attempt(body: Callable[[], object]) -> list[str]:
+    """Run a part of what must go on for good; return why it has failed."""
+    try:
+        body()
+    except (Findings, ConfigError, LoadError) as error:
+        return error.findings
+    except Exception as error:  # noqa: BLE001 - as of a module that is being replaced
+        return [f"{type(error).__name__}: {error}"]
+    return []
+
+
+def _content(source: Path, sysconfdir: Path) -> str:
+    """Return the id of what is in a folder, or what is wrong with it."""
+    ids: list[str] = []
+    faults = _attempt(lambda: ids.append(archive.identity(of_folder(source, sysconfdir)[0])))
+    return "\n".join(faults or ids)
+
+
+def _deployed_last(sysconfdir: Path) -> set[str]:
+    """Return the ids of the last set that --watch has deployed, and of the last one that any command has deployed."""
+    try:
+        store = Store(sysconfdir)
+        events = [event for event in store.events() if event.is_new] if store.deployed else []
+    except (Findings, OSError):
+        return set()
+    followed = [event for event in events if event.verb == history.WATCH]
+    return {event.bundle for event in (*followed[-1:], *events[-1:])}
+
+
+def of_source(
+    source: Path,
+    sysconfdir: Path,
+    plugin_dir: Path | None,
+    message: str | None = None,
+    dry_run: bool = False,
+    script: Path | None = None,
+    *,
+    asks: bool = True,
+    verb: str = "deploy",
+) -> Report:
+    """Put the set of a folder or an archive in force; arguments as for the command.
+
+    See slurmhooks.cli.bundles.activation.activate for ``asks``, and history.Event for ``verb``.
+
+    Raises:
+        Findings: it cannot be in force, and what was in force stays in force.
+    """
+    data, files, notes, signer, revision = of_any(source, sysconfdir)
     if script is not None and (private := archive.private(files)):
         raise Finding(
             f"{script}: refused: every user can read a Prolog, and users may not read {private[0]}: change its mode"
@@ -83,33 +179,99 @@ def command(
     store = Store(sysconfdir)
     with store.locked():
         try:
-            notes += activation.complete(store, plugin_dir)
-            before, about = activation.keep_present(store)
+            notes += activation.complete(store)
+            before = store.deployed
             report = Report(bundle=store.put(data, files), before=before, signer=signer, revision=revision)
-            if store.deployed is None and before == report.bundle:
-                report.before = before = None
-            report.changes = contents.changes(contents.of_folder(store.place(before)) if before else {}, files)
-            event = history.Event(
-                bundle=report.bundle, verb="deploy", before=before, message=message, revision=revision
-            )
+            was = contents.of_folder(store.place(before), damaged=True) if before else {}
+            report.changes = contents.changes(was, files)
+            failed, tried = cases.tried(store.place(report.bundle) / site.FILE_NAME)
+            if failed:
+                raise Findings(failed)
+            notes += tried + overrides.ended(was, files)
+            event = history.Event(bundle=report.bundle, verb=verb, before=before, message=message, revision=revision)
             if dry_run:
                 folder = plugin_dir or configuration.installed_in(sysconfdir)
                 report.notes = notes + activation.prepare(store, event, folder)
             else:
-                report.notes = notes + about + activation.activate(store, event, plugin_dir)
+                report.notes = notes + activation.activate(store, event, plugin_dir, asks=asks)
         except Findings as error:
             raise Findings([at_source(text, store, source) for text in error.findings]) from error
         finally:
             store.prune()
     report.notes = [at_source(text, store, source) for text in report.notes]
-    report.asked = controllers.are_asked(sysconfdir)
+    report.asked = asks and controllers.are_asked(sysconfdir)
     if script is not None and not dry_run:
         # Only now: a Prolog in use is in force on the nodes once it is written.
         signed = signature.beside(source)
         archive.write(script, prolog.render(report.bundle, data, signed if signed.exists() else None), 0o755)
         report.prolog = script
     report.notes += [] if dry_run else prolog.others(sysconfdir, report.bundle)
-    output.result(report, show_dry if dry_run else show)
+    return report
+
+
+def derived(
+    store: Store, before: str, files: dict[str, File], left: dict[str, File], verb: str, message: str,
+    plugin_dir: Path | None, check: Callable[[str], object] = str,
+) -> Report:  # fmt: skip
+    """Put a set in force, without sources, that was made of the one in force; the store is locked.
+
+    Args:
+        store: of this machine.
+        before: the id of the set in force.
+        files: its files.
+        left: those of the set to put in force.
+        verb: of the event in the history.
+        message: of the event.
+        plugin_dir: where the plugins are, if they are not where slurm.conf says.
+        check: called with the id of the new set before it is in force; raises what is wrong with it.
+    """
+    target = store.put(archive.pack(left), left)
+    report = Report(bundle=target, before=before, changes=contents.changes(files, left))
+    event = history.Event(bundle=target, verb=verb, before=before, message=message)
+    try:
+        check(target)
+        report.notes = activation.activate(store, event, plugin_dir)
+    finally:
+        store.prune()
+    return report
+
+
+def say(report: Report, sysconfdir: Path) -> None:
+    """Print what a command has put in force, with whether slurmctld has loaded it, and which Prolog would undo it."""
+    report.asked = controllers.are_asked(sysconfdir)
+    report.notes += prolog.others(sysconfdir, report.bundle)
+    output.result(report, show)
+
+
+def of_any(source: Path, sysconfdir: Path) -> tuple[bytes, dict[str, File], list[str], str | None, str | None]:
+    """Return the archive of a folder, or an archive, its files, notes, who has signed it, and the folder's revision.
+
+    Raises:
+        Findings: as of_folder() and read().
+    """
+    if source.is_dir():
+        return (*of_folder(source, sysconfdir), None, checkout.revision(source))
+    data, signer = read(source, sysconfdir)
+    return data, archive.unpack(data, str(source)), [], signer, None
+
+
+def loads(source: Path, sysconfdir: Path) -> list[Row]:
+    """Load a folder or an archive as the daemons would, without putting it in force; return its handlers.
+
+    Raises:
+        Findings: it does not load.
+    """
+    data, files, *_ = of_any(source, sysconfdir)
+    trusted.guard()
+    store = Store(sysconfdir)
+    with store.locked():
+        try:
+            rows = activation.handlers_of(store, store.put(data, files))
+            return [replace(row, where=at_source(row.where, store, source)) for row in rows]
+        except Findings as error:
+            raise Findings([at_source(text, store, source) for text in error.findings]) from error
+        finally:
+            store.prune()
 
 
 def at_source(text: str, store: Store, source: Path) -> str:
@@ -125,14 +287,13 @@ def at_source(text: str, store: Store, source: Path) -> str:
 
 
 def folder_of(sysconfdir: Path) -> Path:
-    """Return the folder of the sources that a machine has: that of slurm.conf, or the home.
+    """Return the folder of the sources that a machine has: that of slurm.conf.
 
     Raises:
         Finding: its slurmhooks.toml belongs to what an earlier release has deployed.
     """
-    store = Store(sysconfdir)
-    toml = store.home / site.FILE_NAME
-    if misplaced.is_in_store(site.located(str(toml))):
+    toml = home.source_in(str(sysconfdir))
+    if home.is_deployed(site.located(toml)):
         raise Finding(
             f"{toml}: an earlier release has made it a link to what it has deployed: put your own file in its place,"
             " or name the folder that has your files"

@@ -10,9 +10,9 @@ from slurmhooks import identity
 from slurmhooks._version import __version__
 from slurmhooks.cli import build_record, configuration, controllers, fit, output, parameters, slurm
 from slurmhooks.cli.findings import Findings, shown
+from slurmhooks.errors import LoadError
 from slurmhooks.fields import LISTS
 from slurmhooks.log import visible
-from slurmhooks.site import loading
 from slurmhooks.site import sources as site
 
 REMEDY = "add them with slurmhooks build --slurm-source DIR"
@@ -20,7 +20,7 @@ PRIVATE = ", ".join(("record", *LISTS))
 
 
 @dataclass(kw_only=True)
-class Report:
+class InfoReport:
     """The output of `info`; with --json it is printed as it is.
 
     Attributes:
@@ -45,7 +45,7 @@ class Report:
 @click.command("info")
 @click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
 @parameters.sysconfdir_option
-@output.json_option(Report)
+@output.json_option(InfoReport)
 def command(plugin_dir: Path | None, sysconfdir: Path) -> None:
     """Show the versions of Slurm, Python and the plugins, missing configuration, and the hooks in force."""
     report = collect(plugin_dir, sysconfdir)
@@ -54,7 +54,7 @@ def command(plugin_dir: Path | None, sysconfdir: Path) -> None:
         raise Findings(report.findings)
 
 
-def collect(plugin_dir: Path | None, sysconfdir: Path) -> Report:
+def collect(plugin_dir: Path | None, sysconfdir: Path) -> InfoReport:
     """Collect the report about this machine."""
     folder = plugin_dir or configuration.installed_in(sysconfdir) or configuration.find_plugin_dir(sysconfdir)
     build = build_record.BuildRecord.load(folder) if folder else None
@@ -63,11 +63,15 @@ def collect(plugin_dir: Path | None, sysconfdir: Path) -> Report:
         findings = fit.misfits(build, folder)
     else:
         findings = [f"no plugins in {folder or 'the folders of PluginDir'}: {build_record.BUILD}"]
-    findings += loading.problems(Path(site.config_in(str(sysconfdir))))
+    parameters.use(sysconfdir)
+    try:
+        site.config_name()
+    except LoadError as error:
+        findings += error.findings
     running, notes = controllers.find_running(sysconfdir)
     findings += controllers.findings(running, build.sources if build else None)
     scrun = slurm.find_program("scrun")
-    return Report(
+    return InfoReport(
         slurmhooks=__version__,
         sources=identity.here(),
         package=Path(build_record.__file__).parent.parent,
@@ -83,7 +87,7 @@ def collect(plugin_dir: Path | None, sysconfdir: Path) -> Report:
     )
 
 
-def show(report: Report) -> None:
+def show(report: InfoReport) -> None:
     """Print the report as tables."""
     from rich.table import Table
     from rich.text import Text

@@ -3,16 +3,24 @@
 
 import filecmp
 import os
+import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
-from slurmhooks.cli import build_record, configuration, manifests, parameters, scrun_lua, slurm
-from slurmhooks.cli.findings import Finding, Findings
+from slurmhooks import identity
+from slurmhooks.cli import build_record, configuration, controllers, manifests, parameters, scrun_lua, slurm
+from slurmhooks.cli.bundles import activation, archive, history
+from slurmhooks.cli.bundles.archive import File
+from slurmhooks.cli.bundles.store import Store
+from slurmhooks.cli.checks import report
+from slurmhooks.cli.commands import deploy
+from slurmhooks.cli.findings import Finding, Findings, shown
 from slurmhooks.cli.forked import in_child
-from slurmhooks.files import durable, slurm_conf
+from slurmhooks.files import durable, home, plugstack, slurm_conf
+from slurmhooks.site import sources as site
 from slurmhooks.site import variants
 
 ABSOLUTE = click.Path(path_type=Path)
@@ -40,12 +48,38 @@ ABSOLUTE = click.Path(path_type=Path)
     help="Leave out the callbacks of SPANK that cost Slurm time: a process for each prolog and epilog, and with"
     " contain_spank a clone for each task. Only for sites without such handlers.",
 )
+@click.option(
+    "--expects-set/--no-expects-set",
+    "expects_set",
+    default=None,
+    help="Refuse launches, jobs and calls also while there is no sign of a set, such as after /etc was lost. Default:"
+    " where slurmctld is installed; otherwise as before.",
+)
+@click.option(
+    "--deploy",
+    "chosen",
+    type=click.Path(path_type=Path, exists=True, resolve_path=True),
+    help="Then put this folder or archive in force, as `slurmhooks deploy` does: for an upgrade whose new release does"
+    " not load what is in force.",
+)
 @click.option("--destdir", type=ABSOLUTE, default="/", help="For packagers: copy into this folder instead of /.")
-def command(source: Path, plugin_dir: Path | None, sysconfdir: Path, lean: bool, destdir: Path) -> None:
+def command(
+    source: Path,
+    plugin_dir: Path | None,
+    sysconfdir: Path,
+    lean: bool,
+    expects_set: bool | None,
+    chosen: Path | None,
+    destdir: Path,
+) -> None:
     """Copy the plugins to where Slurm looks for them, and list the lines that Slurm's configuration needs.
 
-    This command does not change configuration files of Slurm, except a scrun.lua that it wrote itself.
+    This command does not change configuration files of Slurm, except a scrun.lua that it wrote itself. If there is a
+    slurm.conf and nothing was deployed on this machine, it ends with a first deployment: of the files beside
+    slurm.conf, or of a set without hooks. It changes nothing if what is, or will be, in force does not load.
     """
+    if chosen is not None and destdir != Path("/"):
+        raise click.UsageError("--deploy puts hooks in force on this machine, and --destdir is for another one")
     for option, path in (("--plugin-dir", plugin_dir), ("--sysconfdir", sysconfdir)):
         if path and not path.is_absolute():
             raise click.UsageError(f"{option} {path}: the daemons need an absolute path")
@@ -72,15 +106,23 @@ def command(source: Path, plugin_dir: Path | None, sysconfdir: Path, lean: bool,
         findings.append(
             f"{configuration.file_in(sysconfdir)} names no PluginDir that exists: name one with --plugin-dir{hint}"
         )
-    if lean and destdir == Path("/"):
-        findings += needed_callbacks(sysconfdir)
     if findings:
         raise Findings(findings)
     assert folder is not None
+    before = build_record.BuildRecord.load(configuration.below(destdir, folder))
+    first = destdir == Path("/") and is_first(sysconfdir)
+    if first and chosen is None:
+        chosen = present_sources(sysconfdir)
+    other = before is not None and before.sources != record.sources
+    if chosen is not None or (destdir == Path("/") and (lean or other)):
+        handlers = what_is_in_force(sysconfdir, source, chosen)
+        if lean and (findings := needed_callbacks(handlers)):
+            raise Findings(findings)
 
-    for loss in losses(build_record.BuildRecord.load(configuration.below(destdir, folder)), record):
+    for loss in losses(before, record):
         click.echo(f"{click.style('warning:', fg='yellow')} {loss}", err=True)
-    written = copy_plugins(record, source, configuration.below(destdir, folder), lean)
+    conf = list(slurm_conf.lines(str(configuration.file_in(sysconfdir))))
+    written = copy_plugins(record, source, configuration.below(destdir, folder), lean, conf)
     unchanged = len(build_record.plugins_of(record)) - written
     click.echo(f"{folder}: files written: {written}, unchanged: {unchanged}")
     if build_record.TEMPLATE in record.files:
@@ -88,28 +130,141 @@ def command(source: Path, plugin_dir: Path | None, sysconfdir: Path, lean: bool,
     if destdir == Path("/"):
         for finding in configuration.writable_by_others(record.python.paths):
             click.echo(f"{click.style('warning:', fg='yellow')} {finding}", err=True)
+        put_in_force(sysconfdir, folder, chosen, first)
+        if expects_set is None and slurm.find_program("slurmctld") is not None:
+            expects_set = True
+    marker = configuration.below(destdir, folder) / "slurmhooks" / home.EXPECTS_SET
+    if expects_set:
+        durable.write(marker, b"", 0o644)
+    elif expects_set is not None:
+        marker.unlink(missing_ok=True)
     show_settings(configuration.settings(sysconfdir, folder, destdir), parameters.words_for(sysconfdir))
 
 
-def needed_callbacks(sysconfdir: Path) -> list[str]:
-    """Return a finding for each handler in force that the lean plugin would leave out: slurmd would not start.
+def is_first(sysconfdir: Path) -> bool:
+    """Tell whether this machine has a slurm.conf, and nothing was deployed on it."""
+    store = Store(sysconfdir)
+    return configuration.file_in(sysconfdir).exists() and not os.path.lexists(store.pointer) and not store.events()
 
-    If hooks do not load, nobody knows what they need, and the reasons are the findings.
+
+def present_sources(sysconfdir: Path) -> Path | None:
+    """Return the folder of what may be in force on a machine on which nothing was deployed; None if there is nothing.
+
+    Earlier releases read the files beside slurm.conf as they were, or through a link from slurmhooks.toml.
+
+    Raises:
+        Finding: nobody can tell, because only lines of plugstack.conf name files.
     """
-    from slurmhooks.cli.checks import report
+    parameters.use(sysconfdir)
+    toml = site.source_path()
+    if os.path.lexists(toml):
+        real = site.located(str(toml))
+        return Path(real).parent if home.is_deployed(real) else sysconfdir
+    for args in configuration.plugstack_arguments(sysconfdir):
+        config, pattern, _ = plugstack.split(args)
+        if (config or pattern) is not None and not site.lacks(config, pattern, None):
+            raise Finding(
+                f"plugstack.conf: {' '.join(args)}: names files, and {toml}, which belongs to a set, does not exist:"
+                " create it, even if it stays empty; nothing is installed"
+            )
+    return None
 
-    if not configuration.file_in(sysconfdir).exists():
-        return []
+
+def what_is_in_force(sysconfdir: Path, source: Path, chosen: Path | None) -> list[report.Row]:
+    """Return the handlers that will be in force, loaded with the modules of this command.
+
+    The daemons of the release that is replaced serve what is in force until they are restarted, and then nothing.
+
+    Args:
+        sysconfdir: where slurm.conf is.
+        source: folder of the build.
+        chosen: what will be deployed; None: what is in force stays.
+
+    Raises:
+        Findings: it does not load.
+    """
+    try:
+        if chosen is not None:
+            return deploy.loads(chosen, sysconfdir)
+        if not configuration.file_in(sysconfdir).exists():
+            return []
+        loaded = in_child(loading, sysconfdir)
+        if loaded.findings:
+            raise Findings(loaded.findings)
+    except Findings as error:
+        raise Findings(
+            [
+                *error.findings,
+                "nothing is installed: what is in force would not load after a restart. Change a copy of its sources,"
+                f" and put it in force together with the plugins: 'slurmhooks install --from {shlex.quote(str(source))}"
+                f"{parameters.words_for(sysconfdir)} --deploy COPY'",
+            ]
+        ) from error
+    return list(loaded.handlers)
+
+
+def put_in_force(sysconfdir: Path, folder: Path, chosen: Path | None, first: bool) -> None:
+    """Deploy what was chosen, or a first set without hooks; or fit the set in force to the new build.
+
+    Args:
+        sysconfdir: where slurm.conf is.
+        folder: the PluginDir.
+        chosen: the folder or archive to deploy; None: nothing.
+        first: nothing was deployed on this machine.
+
+    Raises:
+        Findings: what was chosen cannot be in force.
+    """
+    store = Store(sysconfdir)
+    if chosen is not None:
+        # Slurm's configuration may still lack the lines that this command lists at its end.
+        verb = "install" if first else "deploy"
+        asks = can_ask(sysconfdir)
+        deploy.show(deploy.of_source(chosen, sysconfdir, folder, "by 'slurmhooks install'", asks=asks, verb=verb))
+        words = parameters.words_for(sysconfdir)
+        click.echo(f"  what you edit from now on is in force after 'slurmhooks deploy{words}'")
+        return
+    if os.getuid() or not (first or store.deployed):
+        return
+    try:
+        with store.locked():
+            if first:
+                files = {site.FILE_NAME: File(b"# nothing was deployed yet\n")}
+                event = history.Event(bundle=store.put(archive.pack(files), files), verb="install")
+                findings = activation.activate(store, event, folder, asks=can_ask(sysconfdir))
+            else:
+                assert store.deployed is not None
+                store.verify(store.deployed)  # a new manifest would not have what the set has lost
+                findings = activation.renew(store, folder)
+    except Findings as error:
+        findings = error.findings
+    for text in findings:
+        click.echo(f"{click.style('warning:', fg='yellow')} {shown(text)}", err=True)
+
+
+def can_ask(sysconfdir: Path) -> bool:
+    """Tell whether the slurmctld that runs here, if any, is of this build: one of another build cannot load a set."""
+    return {each.build for each in controllers.find_running(sysconfdir)[0]} <= {identity.here()}
+
+
+def loading(sysconfdir: Path) -> report.CheckReport:
+    """Return what is in force on a machine."""
+    return report.of_loading(sysconfdir, None)[1]
+
+
+def needed_callbacks(handlers: list[report.Row]) -> list[str]:
+    """Return a finding for each handler that the lean plugin would leave out: slurmd would not start."""
     costly = {f"hook.spank.{name}" for name in variants.COSTLY_CALLBACKS}
-    loaded = in_child(report.of_loading, sysconfdir, None)
-    return loaded.findings + [
+    return [
         f"{row.where}: --lean leaves out what handler {row.handler} of {row.hook} needs"
-        for row in loaded.handlers
+        for row in handlers
         if row.hook in costly
     ]
 
 
-def copy_plugins(record: build_record.BuildRecord, source: Path, folder: Path, lean: bool) -> int:
+def copy_plugins(
+    record: build_record.BuildRecord, source: Path, folder: Path, lean: bool, lines: Sequence[str] = ()
+) -> int:
     """Copy a build to the PluginDir and remove leftovers of an older build; return how many files were written.
 
     Args:
@@ -117,6 +272,7 @@ def copy_plugins(record: build_record.BuildRecord, source: Path, folder: Path, l
         source: its folder.
         folder: the PluginDir.
         lean: choose the SPANK plugin that leaves callbacks out.
+        lines: of slurm.conf, which may name programs where earlier releases had them; none: it is elsewhere.
     """
     before = build_record.files_of(folder)
     names = build_record.plugins_of(record)
@@ -128,9 +284,19 @@ def copy_plugins(record: build_record.BuildRecord, source: Path, folder: Path, l
         else:
             written += _copy(source / name, folder / name)
     _copy(build_record.BuildRecord.path_in(source), build_record.BuildRecord.path_in(folder))
-    for name in before - set(names):
-        (folder / name).unlink(missing_ok=True)
+    former = {Path(name).name for name in build_record.PROGRAMS.values()}  # where earlier releases had them
+    for path in (folder / name for name in (before | former) - set(names)):
+        if path.name in former and path.exists() and (not lines or any(names_program(line, path) for line in lines)):
+            _link(path, f"slurmhooks/{path.name}")
+        else:
+            path.unlink(missing_ok=True)
     return written
+
+
+def names_program(line: str, path: Path) -> bool:
+    """Tell whether a line of slurm.conf names a program at its place, perhaps through links such as /lib64."""
+    words = map(Path, re.split(r'[\s="]+', line))
+    return any(word.name == path.name and word.parent.resolve() == path.parent.resolve() for word in words)
 
 
 def _link(target: Path, variant: str) -> bool:
@@ -144,7 +310,7 @@ def _link(target: Path, variant: str) -> bool:
 def _copy(source: Path, target: Path) -> bool:
     if not target.is_symlink() and target.exists() and filecmp.cmp(source, target, shallow=False):
         return False
-    mode = 0o755 if source.suffix == ".so" or source.name in build_record.PROGRAMS else 0o644
+    mode = 0o755 if source.suffix == ".so" or source.name.startswith("slurmhooks_") else 0o644
     durable.make(target.parent)
     durable.write(target, source.read_bytes(), mode)
     return True

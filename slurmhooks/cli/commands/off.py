@@ -5,11 +5,11 @@ from pathlib import Path
 
 import click
 
-from slurmhooks.cli import controllers, output, parameters
-from slurmhooks.cli.bundles import activation, archive, contents, history, prolog, switches
+from slurmhooks.cli import output, parameters
+from slurmhooks.cli.bundles import activation, contents, switches
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.commands import deploy
-from slurmhooks.cli.findings import Findings
+from slurmhooks.cli.findings import Finding
 from slurmhooks.files import trusted
 
 
@@ -34,10 +34,12 @@ def command(
     trusted.guard()
     store = Store(sysconfdir)
     with store.locked():
-        notes = activation.complete(store, plugin_dir)
-        before, about = activation.keep_present(store)
+        notes = activation.complete(store)
+        before = store.deployed
         if before is None:
-            raise Findings([*about, f"{store.home}: nothing is in force that could be switched off"])
+            raise Finding(f"{store.home}: nothing is in force that could be switched off")
+        if not everything:
+            store.verify(before)  # or what its files have lost would be gone from a valid set
         files = contents.of_folder(store.place(before))
         rows = [] if everything else activation.handlers_of(store, before)
         if everything:
@@ -46,15 +48,12 @@ def command(
             left = files
             for label in labels:
                 left = switches.without(left, rows, label, str(store.place(before).resolve()))
-        target = store.put(archive.pack(left), left)
-        report = deploy.Report(bundle=target, before=before, changes=contents.changes(files, left))
-        event = history.Event(bundle=target, verb="off", before=before, message=message or " ".join(labels) or "--all")
-        try:
+
+        def check(target: str) -> None:
             if not everything:
                 switches.refuse_others(rows, activation.handlers_of(store, target), labels)
-            report.notes = notes + activation.activate(store, event, plugin_dir)
-        finally:
-            store.prune()
-    report.asked = controllers.are_asked(sysconfdir)
-    report.notes += prolog.others(sysconfdir, target)
-    output.result(report, deploy.show)
+
+        said = message or " ".join(labels) or "--all"
+        report = deploy.derived(store, before, files, left, "off", said, plugin_dir, check)
+    report.notes[:0] = notes
+    deploy.say(report, sysconfdir)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from slurmhooks.cli import controllers, output, parameters
-from slurmhooks.cli.bundles import activation, contents, history, prolog
+from slurmhooks.cli import output, parameters
+from slurmhooks.cli.bundles import activation, contents, history, overrides
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.commands import deploy
 from slurmhooks.cli.findings import Finding
@@ -27,7 +27,7 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
     if not store.folder.exists():
         raise Finding(f"{store.folder} does not exist: nothing was deployed on this machine")
     with store.locked():
-        notes = activation.complete(store, plugin_dir)
+        notes = activation.complete(store)
         before, events = store.deployed, store.events()
         target = history.before_off(events)
         if target is None or before != events[-1].bundle:
@@ -37,8 +37,7 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
         event = history.Event(bundle=target, verb="on", before=before)
         was = contents.of_folder(store.place(events[-1].bundle))
         report = deploy.Report(bundle=target, before=before)
-        report.changes = contents.changes(was, contents.of_folder(store.place(target)))
-        report.notes = notes + activation.activate(store, event, plugin_dir)
-    report.asked = controllers.are_asked(sysconfdir)
-    report.notes += prolog.others(sysconfdir, target)
-    output.result(report, deploy.show)
+        files = contents.of_folder(store.place(target))
+        report.changes = contents.changes(was, files)
+        report.notes = notes + activation.activate(store, event, plugin_dir) + overrides.ended(was, files)
+    deploy.say(report, sysconfdir)

@@ -211,7 +211,7 @@ def ask(text: str) -> dict[str, Any]:
 
 def show(recording: Recording | None) -> None:
     """Print the status of a recording."""
-    from slurmhooks.policies.kinds import counted
+    from slurmhooks.rules.kinds import counted
 
     if recording is None:
         click.echo("nothing is recorded")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from slurmhooks.cli import controllers, output, parameters
-from slurmhooks.cli.bundles import activation, contents, history, prolog
+from slurmhooks.cli import output, parameters
+from slurmhooks.cli.bundles import activation, contents, history
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.commands import deploy
 from slurmhooks.cli.findings import Finding
@@ -30,7 +30,7 @@ def command(bundle: str | None, sysconfdir: Path, plugin_dir: Path | None) -> No
     if not store.folder.exists():
         raise Finding(f"{store.folder} does not exist: nothing was deployed on this machine")
     with store.locked():
-        notes = activation.complete(store, plugin_dir)
+        notes = activation.complete(store)
         before = store.deployed
         target = bundle or store.before()
         if target is None or target not in store.kept():
@@ -45,9 +45,7 @@ def command(bundle: str | None, sysconfdir: Path, plugin_dir: Path | None) -> No
             raise Finding(f"{store.folder}: {what}; kept: {kept}")
         report = deploy.Report(bundle=target, before=before)
         event = history.Event(bundle=target, verb="rollback", before=before, undo=bundle is None)
-        was = contents.of_folder(store.place(before)) if before else {}
+        was = contents.of_folder(store.place(before), damaged=True) if before else {}
         report.changes = contents.changes(was, contents.of_folder(store.place(target)))
         report.notes = notes + activation.activate(store, event, plugin_dir)
-    report.asked = controllers.are_asked(sysconfdir)
-    report.notes += prolog.others(sysconfdir, target)
-    output.result(report, deploy.show)
+    deploy.say(report, sysconfdir)

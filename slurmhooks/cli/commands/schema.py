@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Print the JSON schema of what a command prints with --json."""
+"""Print the JSON schema of what a command prints with --json, or of slurmhooks.toml."""
 
 import json
 import re
@@ -16,9 +16,17 @@ from slurmhooks.cli import output
 def command(context: click.Context, words: tuple[str, ...]) -> None:
     """Print the JSON schema of what a command prints with --json, such as 'slurmhooks schema try job_submit'.
 
+    'slurmhooks schema slurmhooks.toml' prints that of the file, with all rules, for editors such as those that use
+    Taplo.
+
     A command that fails before it has a result prints an object whose only key is findings, a list of texts, and exits
     with 1; 'slurmhooks schema failure' prints the schema of this object.
     """
+    if words == ("slurmhooks.toml",):
+        from slurmhooks.rules import catalogue
+
+        click.echo(json.dumps(catalogue.schema(), indent=2))
+        return
     target: click.Command | None = context.find_root().command
     for word in words:
         target = target.get_command(context, word) if isinstance(target, click.Group) else None

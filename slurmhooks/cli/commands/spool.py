@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Show job records or power calls that wait for delivery, and dead letters; deliver them now, or discard them."""
+"""Show job records or calls of programs that wait for delivery, and dead letters; deliver them now, or discard them."""
 
 import os
 import subprocess
@@ -13,13 +13,13 @@ from typing import Any
 
 import click
 
-from slurmhooks.cli import documents, output, parameters
+from slurmhooks.cli import configuration, documents, output, parameters
 from slurmhooks.cli import slurm as programs
 from slurmhooks.cli.findings import Finding, Findings, shown
-from slurmhooks.cli.groups import Group
 from slurmhooks.collector.place import spool_folder
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.files import slurm_conf
+from slurmhooks.handover import calls
 from slurmhooks.jobcomp.delivery import IDLE, UNREADABLE
 from slurmhooks.jobcomp.segment import Record
 from slurmhooks.jobcomp.spool import Spool
@@ -29,7 +29,7 @@ from slurmhooks.power.model import scontrol
 from slurmhooks.processes import deliverer, process
 from slurmhooks.site import sources as site
 
-START = "from slurmhooks.processes import deliverer; deliverer.start(deliverer.folder())"
+START = "from slurmhooks.processes import deliverer; deliverer.start(deliverer.folder('{point}'))"
 SHOWN = 20
 """Waiting records that are printed."""
 
@@ -39,7 +39,7 @@ class Letter:
     """A record that could not be delivered.
 
     Attributes:
-        nodes: of a power call.
+        nodes: of a power call; of another call, what Slurm gave to the program.
         overtaken: nodes of a power call that Slurm no longer wants to be so, and what they are; "": none is known.
     """
 
@@ -55,7 +55,7 @@ class Letter:
 
 
 @dataclass(kw_only=True)
-class Report:
+class SpoolReport:
     """The output of `spool`; with --json it is printed as it is.
 
     Attributes:
@@ -80,15 +80,14 @@ class Place:
     """A spool, and how texts speak of it.
 
     Attributes:
-        of_power: it has power calls.
+        point: the plugin point whose calls it has; None: it has job records.
         name: of the command for it.
     """
 
-    def __init__(self, spool: Spool, of_power: bool) -> None:
-        """Store the arguments; see the class."""
+    def __init__(self, spool: Spool, point: str | None) -> None:
         self.spool = spool
-        self.of_power = of_power
-        self.name = f"slurmhooks spool{' --power' if of_power else ''}"
+        self.point = point
+        self.name = f"slurmhooks spool{f' --{point}' if point else ''}"
 
     def deliver(self) -> None:
         """See that what waits is delivered, and say by whom.
@@ -96,18 +95,20 @@ class Place:
         Raises:
             Finding: nobody can be started.
         """
-        if not self.of_power:
+        if self.point is None:
             click.echo(
                 f"slurmctld's workers look for them within {IDLE:.0f} seconds, while it runs with JobCompType="
                 "jobcomp/python"
             )
         elif deliverer.waits(self.spool.folder):
-            # As the power programs do, which Slurm gives no environment either. Another process may deliver already.
+            # As the programs do, which Slurm gives no environment either. Another process may deliver already.
             tool = programs.find_program("scontrol")
             folders = [programs.PROGRAM_PATH, "/sbin", "/bin", *([str(tool.parent)] if tool else [])]
-            where = f"slurmhooks_sysconfdir={slurm_conf.directory()}"
+            options = ["-X", f"slurmhooks_sysconfdir={slurm_conf.directory()}"]
+            plugins = configuration.installed_in(Path(slurm_conf.directory()))
+            options += ["-X", f"slurmhooks_plugins={plugins}/slurmhooks"] if plugins else []
             done = subprocess.run(
-                (sys.executable, "-I", "-W", "ignore", "-X", where, "-c", START),
+                (sys.executable, "-I", "-W", "ignore", *options, "-c", START.format(point=self.point)),
                 env={"PATH": os.pathsep.join(folders)},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
@@ -120,51 +121,73 @@ class Place:
             click.echo(shown(f"their delivery has begun; its log is {self.spool.folder / deliverer.LOG}"))
 
 
-@click.group("spool", cls=Group, invoke_without_command=True)
+@click.command("spool")
+@click.argument("action", type=click.Choice(["redeliver", "retry", "discard"]), required=False, metavar="[ACTION]")
+@click.argument("ids", nargs=-1)
 @parameters.sysconfdir_option
-@click.option("--power", "of_power", is_flag=True, help="Show power calls instead of job records.")
-@output.json_option(Report)
-@click.pass_context
-def command(context: click.Context, sysconfdir: Path, of_power: bool) -> None:
-    """Show job records or power calls that wait for delivery, and dead letters; deliver them now, or discard them.
+@click.option("--power", "point", flag_value="power", help="Show power calls instead of job records.")
+@click.option("--mail", "point", flag_value="mail", help="Show mails instead.")
+@click.option("--reservation", "point", flag_value="reservation", help="Show starts and ends of reservations instead.")
+@click.option("--overtaken", "anyway", is_flag=True, help="Redeliver also power calls that Slurm no longer wants.")
+@output.json_option(SpoolReport)
+def command(action: str | None, ids: tuple[str, ...], sysconfdir: Path, point: str | None, anyway: bool) -> None:
+    """Show job records or calls of programs that wait, and dead letters; deliver them now, or discard them.
+
+    ACTION is "redeliver" to deliver dead letters again, all or those with IDS, to the handlers that have not got them
+    (a power call whose nodes are not as they were is left: it might start a machine that nobody has asked for);
+    "retry" to deliver what waits after a failure now, without the rest of its pause; "discard" to remove dead letters,
+    or records that wait, by their IDS (a handler that is running goes on).
 
     Run this command as root or SlurmUser on the machine of slurmctld; it works as SlurmUser. Exit codes: 0 fine, 1
     there are dead letters or lost records, 2 wrong use.
     """
+    if ids and action == "retry":
+        raise click.UsageError("retry takes no IDS: it is for all that waits")
+    if not ids and action == "discard":
+        raise click.UsageError("discard needs the IDS of what it removes")
+    if anyway and action != "redeliver":
+        raise click.UsageError("--overtaken is for redeliver")
     parameters.use(sysconfdir)
-    if of_power:
-        folder, maker = deliverer.folder(), "the first power program that slurmctld runs makes it"
+    if point is not None:
+        folder, maker = deliverer.folder(point), f"the first {point} program that slurmctld runs makes it"
     else:
-        folder = Path(spool_folder(site.read_config(site.config_name()).job_end.spool))
+        folder = Path(spool_folder(site.shown_config().jobcomp.spool))
         maker = "slurmctld with JobCompType=jobcomp/python makes it"
     user = slurm_conf.slurm_user()
     if os.getuid() == 0 and user:
         process.become(user)  # slurmctld and its workers must be able to read and remove what this command writes
-    place = context.obj = Place(Spool(folder, in_memory=False), of_power)
+    place = Place(Spool(folder, in_memory=False), point)
     if not folder.is_dir():
         raise Finding(f"{folder}: there is no spool: {maker}")
-    if context.invoked_subcommand is not None:
-        return
+    if action == "redeliver":
+        redeliver(place, ids, anyway)
+    elif action == "retry":
+        retry(place)
+    elif action == "discard":
+        discard(place, ids)
+    else:
+        _show_all(place)
+
+
+def _show_all(place: Place) -> None:
+    """Print what is in a spool.
+
+    Raises:
+        Findings: there are dead letters or lost records.
+    """
     report = collect(place)
     output.result(report, lambda report: show(report, place))
     findings = [f"{len(report.dead)} dead letters: '{place.name} redeliver' or 'discard'"] if report.dead else []
     if report.lost:
         findings.append(
-            f"{len(report.lost)} records were not kept: {folder}/lost.jsonl names the jobs; remove it when done"
+            f"{len(report.lost)} records were not kept: {report.folder}/lost.jsonl names the jobs; remove it when done"
         )
     if findings:
         raise Findings(findings)
 
 
-@command.command("redeliver")
-@click.argument("ids", nargs=-1)
-@click.option("--overtaken", "anyway", is_flag=True, help="Also power calls that Slurm no longer wants.")
-@click.pass_obj
 def redeliver(place: Place, ids: tuple[str, ...], anyway: bool) -> None:
-    """Deliver dead letters again, to the handlers that have not got them; without IDS, all dead letters.
-
-    A power call whose nodes are not as they were is left: it might start a machine that nobody has asked for.
-    """
+    """Deliver dead letters again, all or some; ``anyway``: also power calls that Slurm no longer wants."""
     letters = _dead(place)
     _require(place, ids, [letter.id for letter in letters], "")
     chosen = [letter for letter in letters if not ids or letter.id in ids]
@@ -183,10 +206,8 @@ def redeliver(place: Place, ids: tuple[str, ...], anyway: bool) -> None:
         )
 
 
-@command.command("retry")
-@click.pass_obj
 def retry(place: Place) -> None:
-    """Deliver what waits after a failure now, without the rest of its pause."""
+    """Deliver what waits after a failure now."""
     place.spool.refresh()
     for record in place.spool.records():
         if record.tries:
@@ -195,11 +216,8 @@ def retry(place: Place) -> None:
         place.deliver()
 
 
-@command.command("discard")
-@click.argument("ids", nargs=-1, required=True)
-@click.pass_obj
 def discard(place: Place, ids: tuple[str, ...]) -> None:
-    """Remove dead letters, or records that wait; a handler that is running goes on."""
+    """Remove dead letters, or records that wait."""
     place.spool.refresh()
     dead = [str(letter["id"]) for letter in place.spool.letters()]
     waiting = {record.frame.id: record for record in place.spool.records()}
@@ -217,13 +235,13 @@ def _require(place: Place, ids: Iterable[str], known: Collection[str], more: str
         raise Findings(f"no dead letter {name}{more}: '{place.name}' shows them" for name in unknown)
 
 
-def collect(place: Place) -> Report:
+def collect(place: Place) -> SpoolReport:
     """Collect the report; remove only segments that are finished."""
     spool = place.spool
     spool.refresh()
     records = list(spool.records())
     failing = [record for record in records if record.tries > 0]
-    return Report(
+    return SpoolReport(
         folder=spool.folder,
         waiting=len(records),
         failing=len(failing),
@@ -238,14 +256,15 @@ def collect(place: Place) -> Report:
 
 def _dead(place: Place) -> list[Letter]:
     letters = [documents.build(Letter, letter) for letter in place.spool.letters()]
-    if place.of_power and letters:
+    for letter in letters if place.point else ():
+        letter.nodes = _nodes(place, place.spool.message(letter.id))
+    if place.point == "power" and letters:
         try:
             known = overtaken.states()
         except SlurmhooksError as error:
             output.note(f"whether Slurm still wants what these calls are about is not known: {error}")
             known = None
         for letter in letters:
-            letter.nodes = _nodes(place.spool.message(letter.id))
             if known is not None and letter.nodes and letter.hook in overtaken.WANTS:
                 letter.overtaken = _overtaken(letter, known)
     return letters
@@ -269,19 +288,21 @@ def _waiting(place: Place, record: Record) -> Letter:
         tries=record.tries,
         reasons=record.reasons,
         passed=sorted(record.passed),
-        nodes=_nodes(record.segment.message(frame)) if place.of_power else "",
+        nodes=_nodes(place, record.segment.message(frame)) if place.point else "",
     )
 
 
-def _nodes(message: bytes) -> str:
-    """Return the nodes of a power call; what it begins with if it is damaged."""
+def _nodes(place: Place, message: bytes) -> str:
+    """Return the nodes of a power call, or what another call is about; what it begins with if it is damaged."""
     try:
-        return Call.of(message).nodes
+        if place.point == "power":
+            return Call.of(message).nodes
+        return " ".join(calls.read(message)[0]).removeprefix("-s ")
     except UNREADABLE:
         return message.partition(b"\0")[0].decode(errors="replace")
 
 
-def show(report: Report, place: Place) -> None:
+def show(report: SpoolReport, place: Place) -> None:
     """Print the report."""
     age = "" if report.oldest is None else f", the oldest for {time.time() - report.oldest:.0f} s"
     click.echo(shown(f"{report.folder}: {report.waiting} records wait, {report.failing} of them after a failure{age}"))
@@ -300,7 +321,7 @@ def _table(title: str, letters: list[Letter], place: Place) -> None:
         [
             letter.id,
             letter.hook,
-            letter.nodes if place.of_power else str(letter.job_id),
+            letter.nodes if place.point else str(letter.job_id),
             datetime.fromtimestamp(letter.time).isoformat(sep=" "),
             str(letter.tries),
             "; ".join(
@@ -313,4 +334,5 @@ def _table(title: str, letters: list[Letter], place: Place) -> None:
         for letter in letters
     ]
     if cells:
-        output.table((title, "hook", "nodes" if place.of_power else "job", "time", "tries", "why"), cells)
+        about = {None: "job", "power": "nodes"}.get(place.point, "about")
+        output.table((title, "hook", about, "time", "tries", "why"), cells)

@@ -39,7 +39,7 @@ class Row:
 
 
 @dataclass
-class Report:
+class StatusReport:
     """The output with --json.
 
     Attributes:
@@ -79,7 +79,7 @@ class Report:
 )
 @click.option("--expect", metavar="ID", help="The bundle that all should have; by default, that of this machine.")
 @click.option("--report", "as_report", is_flag=True, help="Print the report of this machine, for --from.")
-@output.json_option(Report)
+@output.json_option(StatusReport)
 def command(
     sysconfdir: Path,
     srun: bool,
@@ -124,7 +124,7 @@ def command(
 
 def compare(
     here: "machines.Machine", others: "list[machines.Machine]", wanted: list[str], expected: str | None
-) -> Report:
+) -> StatusReport:
     """Compare machines.
 
     Args:
@@ -133,6 +133,8 @@ def compare(
         wanted: the names of machines that must have reported.
         expected: the id that all should have in force.
     """
+    from slurmhooks.cli import manifests
+
     latest = {each.name: each for each in sorted(others, key=lambda each: each.at)}
     rows = [_row(each, expected, here.kept) for each in (here, *(latest[name] for name in sorted(latest)))]
     findings = []
@@ -145,13 +147,13 @@ def compare(
             findings += [f"{where}: {text}" for text in point.fault]
     findings += [f"{row.where}: {row.state}" for row in rows if row.state != CURRENT]
     findings += [f"{name}: no answer" for name in wanted if name not in latest]
-    manifests = [
-        f"{each.name}: the hook manifest is not used, so Python starts in every process: {each.manifest}; run"
-        " 'slurmhooks compile', or restart slurmd"
+    unused = [
+        f"{each.name}: the hook manifest is not used, so Python starts in every process: {each.manifest};"
+        f" {manifests.REMEDY}"
         for each in (here, *latest.values())
         if each.manifest is not None
     ]
-    return Report(expected, here.kept, rows, list(dict.fromkeys(findings)), manifests=manifests)
+    return StatusReport(expected, here.kept, rows, list(dict.fromkeys(findings)), manifests=unused)
 
 
 def _row(machine: "machines.Machine", expected: str | None, kept: list[str]) -> Row:
@@ -177,7 +179,7 @@ def _event(event: Event) -> tuple[str, str, str, str, str]:
     return at, event.bundle, event.by or "", event.verb, words
 
 
-def show(report: Report) -> None:
+def show(report: StatusReport) -> None:
     """Print a table."""
     rows = [
         (row.where, row.bundle or "-", row.state, f"{row.at.astimezone():%Y-%m-%d %H:%M:%S}") for row in report.rows

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from slurmhooks.burst_buffer import script
 from slurmhooks.cli import build_record, configuration, controllers, output, parameters, scrun_lua
 from slurmhooks.cli.bundles import signature
 from slurmhooks.cli.checks import plugins
@@ -15,9 +16,8 @@ from slurmhooks.collector import place
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.files import home, slurm_conf
 from slurmhooks.files.paths import matches
-from slurmhooks.hooks.points import POINTS
 from slurmhooks.node import state as health
-from slurmhooks.site import manifest, sources
+from slurmhooks.site import sources
 from slurmhooks.site.sources import FILE_NAME
 from slurmhooks.spank import state_file
 
@@ -48,9 +48,9 @@ def command(plugin_dir: Path | None, sysconfdir: Path) -> None:
         raise Findings(findings)
     for folder in folders:
         remove(folder)
-    script = scrun_lua.remove(sysconfdir)
-    if script:
-        click.echo(f"{script}: removed")
+    removed = scrun_lua.remove(sysconfdir)
+    if removed:
+        click.echo(f"{removed}: removed")
     output.show("what stays, because it is the site's, or was recorded here", left(sysconfdir))
 
 
@@ -62,16 +62,16 @@ def left(sysconfdir: Path) -> list[str]:
     """
     parameters.use(sysconfdir)
     folder = home.of(str(sysconfdir))
-    own = (FILE_NAME, manifest.FILE_NAME, home.SET, home.FILE_NAME, signature.ALLOWED, "hooks.d", "slurmhooks.d")
+    own = (FILE_NAME, home.SET, home.FILE_NAME, signature.ALLOWED, "hooks.d", "slurmhooks.d")
     names = [f"{folder}/{name}" for name in own]
     spool = log = None
     try:
-        read = sources.read_config(sources.config_name())
+        read = sources.shown_config()
     except SlurmhooksError as error:
         output.note(f"files that slurmhooks.toml names elsewhere are not listed: {error}")
     else:
         names += [name for pattern in read.hooks.paths for name in matches(home.placed(pattern, folder))]
-        spool, log = read.job_end.spool, read.decisions.folder
+        spool, log = read.jobcomp.spool, read.decisions.folder
     names += [
         place.spool_folder(None),
         place.spool_folder(spool),
@@ -85,10 +85,12 @@ def left(sysconfdir: Path) -> list[str]:
 
 def remove(folder: Path) -> None:
     """Remove the plugins of a folder."""
-    for name in sorted(build_record.files_of(folder)):
+    links = {Path(name).name for name in build_record.PROGRAMS.values() if (folder / Path(name).name).is_symlink()}
+    for name in sorted(build_record.files_of(folder) | links):
         (folder / name).unlink(missing_ok=True)
     build_record.BuildRecord.path_in(folder).unlink()
     own = build_record.BuildRecord.path_in(folder).parent
+    (own / home.EXPECTS_SET).unlink(missing_ok=True)
     if not any(own.iterdir()):
         own.rmdir()
     click.echo(f"{folder}: removed the plugins")
@@ -125,13 +127,18 @@ def uses(sysconfdir: Path, folder: Path) -> Iterator[str]:
 
 
 def programs(sysconfdir: Path, folder: Path) -> Iterator[str]:
-    """Yield where slurm.conf names programs of a folder, with the remedy."""
+    """Yield where slurm.conf, or burst_buffer.lua, names programs of a folder, with the remedy."""
     conf = configuration.file_in(sysconfdir)
-    names = {"HealthCheckProgram": build_record.HEALTH_PROGRAM}
-    names |= {spec.function: build_record.POWER_PROGRAMS[spec.name] for spec in POINTS["power"].hooks}
-    for key, name in names.items():
-        program = str(folder / name)
-        if slurm_conf.value(str(conf), key) == program:
-            yield f"{conf} has '{key}={program}': take it out, restart Slurm's daemons, and try again"
-        elif any(slurm_conf.value_in(line, "Program") == program for line in slurm_conf.lines(str(conf))):
-            yield f"{conf} has a PowerAction with {program}: take it out, restart Slurm's daemons, and try again"
+    if script.is_linked(sysconfdir):
+        yield (
+            f"{sysconfdir / script.LINK} leads to the script of a set: take BurstBufferType out of {conf}, restart"
+            " slurmctld, remove the link, and try again"
+        )
+    lines = list(slurm_conf.lines(str(conf)))
+    for key, name in build_record.PROGRAMS.items():
+        named = slurm_conf.value(str(conf), key)
+        if build_record.is_program(named, folder / name):
+            yield f"{conf} has '{key}={named}': take it out, restart Slurm's daemons, and try again"
+        for action in (slurm_conf.value_in(line, "Program") for line in lines):
+            if build_record.is_program(action, folder / name):
+                yield f"{conf} has a PowerAction with {action}: take it out, restart Slurm's daemons, and try again"

@@ -120,13 +120,13 @@ def command(
 
 
 def _is_accepted(decision: Decision) -> bool:
-    """Tell whether a request was accepted, or a line is about none: observations, periodic rules, deliveries."""
+    """Tell whether a request was accepted, or a line is about none: observations, periodic handlers, deliveries."""
     no_request = decision.hook in ("every", "job_start", "job_end")
     return decision.verdict is None or no_request or "accepted" in decision.verdict
 
 
 def _is_run(decision: Decision) -> bool:
-    """Tell whether it is a run of a periodic rule that succeeded: they are many, and about nobody; actions follow."""
+    """Tell whether a run of a periodic handler succeeded: such lines are many, and about nobody; actions follow."""
     return decision.hook == "every" and decision.verdict == "done"
 
 
@@ -134,6 +134,11 @@ def _asked_for(since: datetime | None, until: datetime | None, refused: bool) ->
     """Return in words which part of the log was looked at; empty for all of it."""
     words = [f"{word} {value.isoformat(sep=' ')}" for word, value in (("since", since), ("until", until)) if value]
     return "".join(f" {word}" for word in (*words, *(["that was refused"] if refused else [])))
+
+
+def _named(code: object) -> object:
+    """Return a code as administrators write it: scripts have -1 from slurm.ERROR."""
+    return "SLURM_ERROR" if code == -1 else code
 
 
 def _is_closed(folder: Path) -> bool:
@@ -152,7 +157,7 @@ def _folder() -> Path:
     from slurmhooks.collector.place import decisions_folder
     from slurmhooks.site import sources as site
 
-    return Path(decisions_folder(site.values(site.config_name())("decisions", "folder")))
+    return Path(decisions_folder(site.shown_config().decisions.folder))
 
 
 def _ask(host: str, what: str | None, user: str | None, last: int | None, more: list[str]) -> list[Decision]:
@@ -284,7 +289,7 @@ def _head(decision: Decision) -> str:
 def _verdict(decision: Decision) -> str:
     text = decision.verdict or "observed after the answer"
     if decision.code is not None:
-        text += f" with {decision.code}"
+        text += f" with {_named(decision.code)}"
     if decision.error is not None:
         text += f", error {decision.error}"
     if decision.microseconds is not None:
@@ -303,7 +308,7 @@ def _step(step: Step) -> list[str]:
     if step.exempt:
         text += f"; exempt {visible(step.exempt)}"
     if step.code is not None:
-        text += f" with {step.code}"
+        text += f" with {_named(step.code)}"
     if step.exception:
         text += f", {step.exception} at {step.where}, error {step.error}: the traceback is in slurmctld's log"
     changes = [f"{name} from {_value(old)} to {_value(new)}" for name, (old, new) in step.changes.items()]

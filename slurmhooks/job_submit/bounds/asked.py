@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from slurmhooks.fields import JobFields
+from slurmhooks.fields import ZERO_LEAVES, JobFields, RecordFields
 from slurmhooks.fields.constants import JobFlag, Shared
 from slurmhooks.fields.rows import release_of, rows
+from slurmhooks.job_submit import updates
 from slurmhooks.job_submit.bounds import defaults, derived
 from slurmhooks.job_submit.bounds.counts import GPU, Counts
 from slurmhooks.job_submit.bounds.model import ENDLESS
@@ -33,20 +34,18 @@ FIELDS = (
     "ntasks_per_core", "partition", "reservation", "segment_size",
 )  # fmt: skip
 """The fields of a request on which the bounds depend, besides its time limit."""
-UNCHANGED = frozenset({"begin_time", "deadline", "end_time", "segment_size"})
-"""Fields that an update leaves as they are by 0."""
-NOT_IN_UPDATES = frozenset({"overcommit", "ntasks_per_core", "segment_size"})
-"""Fields that slurmctld ignores in an update, as it does flags; scontrol cannot send them, but other clients can."""
 NOT_IN_RECORDS = frozenset({"shared"})
 """Fields that a record does not have; it has whole_node instead."""
 _ROWS = rows(JobFields)
+NOT_IN_UPDATES = frozenset(name for name, row in _ROWS.items() if row.members) - updates.fields()
+"""Fields that slurmctld ignores in an update; scontrol cannot send most of them, but other clients can."""
 WHOLE_NODE_REQUIRED = 1
 """The bit of details.whole_node that --exclusive sets."""
 BITS_OF_WHOLE_NODES = (23, 2)
 """The first release in which whole_node may have bits; in 22.05, 3 is --exclusive=mcs."""
 
 
-class Request(Protocol):
+class ReadableJob(Protocol):
     """What the bounds read of ``job`` besides fields by their names; its class itself has bounds."""
 
     _release: ClassVar[str]
@@ -81,7 +80,7 @@ class Limits:
     """What a request says about its time.
 
     Attributes:
-        time_limit, time_min: in minutes; ENDLESS for UNLIMITED.
+        time_limit, time_min: in minutes; ENDLESS for UNLIMITED. slurmctld ends a job with a limit of 0 at once.
         deadline: --deadline, for which Slurm shortens the time limit.
     """
 
@@ -91,7 +90,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Asked(Limits):
+class Reading(Limits):
     """A request, with the notations read. Numbers are None if the request does not set them.
 
     Attributes:
@@ -187,7 +186,7 @@ class Asked(Limits):
 class Reader:
     """Reads the fields of a job as it would be: those of a submission, or of an update and of its job."""
 
-    def __init__(self, job: Request, record: Record | None, *, modify: bool = False, present: bool = False) -> None:
+    def __init__(self, job: ReadableJob, record: Record | None, *, modify: bool = False, present: bool = False) -> None:
         """Store the request, and the job that it changes.
 
         Args:
@@ -203,10 +202,12 @@ class Reader:
 
     def get(self, name: str) -> Any:
         """Return a field; None if it is unset, or the update clears it, or slurmctld sent no job."""
+        if not (self._modify or self._present):
+            value = getattr(self._job, name, None)
+            return None if value == "" else value
         if name == "time_limit" and self._record is not None and self.sets(("end_time",)):
             return self._limit_until(self._given("end_time"))
-        ignored = self._present or (self._modify and name in NOT_IN_UPDATES)
-        value = None if ignored else self._given(name)
+        value = None if self._present else self._given(name)
         if value is None and self._record is not None and not self._is_replaced(name):
             value = in_record(self._record, name)
         return None if value == "" else value
@@ -218,8 +219,10 @@ class Reader:
 
     def _given(self, name: str) -> Any:
         """Return a field of the request itself."""
+        if self._modify and name in NOT_IN_UPDATES:
+            return None
         value = getattr(self._job, name, None)
-        return None if self._modify and value == 0 and name in UNCHANGED else value
+        return None if self._modify and value == 0 and name in ZERO_LEAVES else value
 
     def _is_replaced(self, name: str) -> bool:
         """Return whether the value of a field in the record must be ignored."""
@@ -235,7 +238,7 @@ class Reader:
         return ENDLESS if value is UNLIMITED else int(value) or None if isinstance(value, int) else None
 
     def amount(self, name: str) -> int | None:
-        """Return an amount of memory, of which 0 has a meaning of its own."""
+        """Return a number of which 0 has a meaning of its own, such as an amount of memory; ENDLESS for UNLIMITED."""
         value = self.get(name)
         return ENDLESS if value is UNLIMITED else value if isinstance(value, int) else None
 
@@ -289,7 +292,19 @@ def in_record(record: Record | None, name: str) -> Any:
     return next((value for value in values if value is not None), None)
 
 
-def read(job: Request, record: Record | None) -> Asked:
+def fields_of_records(job: ReadableJob) -> tuple[str, ...]:
+    """Return the fields of a record on which bounds of nodes, CPUs and GPUs depend, in the release of a request.
+
+    The record has the CPUs that slurmctld has added for the memory (MaxMemPerCPU).
+    """
+    release, known = release_of(job._release), rows(RecordFields)
+    others = {*NOT_IN_RECORDS, *MEMORY, "mem_per_tres", "licenses"}
+    named = (each for name in FIELDS if name not in others for each in _ROWS[name].names_in_record)
+    names = dict.fromkeys((*named, "bitflags", "tres_fmt_req_str", "whole_node"))
+    return tuple(name for name in names if known[name].member(release, known[name].members) is not None)
+
+
+def read(job: ReadableJob, record: Record | None) -> Reading:
     """Return what a request asks for.
 
     Args:
@@ -312,14 +327,15 @@ def read(job: Request, record: Record | None) -> Asked:
     all_nodes = number("min_nodes") == ENDLESS
     lists = [reader.tres(name) for name in derived.GPUS]
     gpus = [Counts.of(tres) for tres in lists]
-    if not any(gpus):  # an update that clears the last of them does not always make slurmctld forget them
+    # An update that clears the last of them does not always make slurmctld forget them.
+    if record is not None and not any(gpus):
         cleared = [Reader(job, record, present=True).tres(name) for name in derived.GPUS]
         gpus = [Counts({}, Counts.of(tres).most) for tres in cleared]
         lists += cleared
     wanted = {item.key for tres in lists for item in tres if item.count}
     wanted |= {GPU} if number("ntasks_per_tres") or any(key.startswith(f"{GPU}:") for key in wanted) else set()
     cpus_of, memory_of = reader.tres("cpus_per_tres"), reader.tres("mem_per_tres")
-    return Asked(
+    return Reading(
         release=release_of(job._release),
         min_nodes=(Reader(job, record, present=True) if all_nodes else reader).number("min_nodes"),
         max_nodes=derived.max_nodes(reader, record) if not all_nodes else ENDLESS,
@@ -377,10 +393,10 @@ def read(job: Request, record: Record | None) -> Asked:
     )
 
 
-def limits(job: Request, record: Record | None) -> Limits:
+def limits(job: ReadableJob, record: Record | None) -> Limits:
     """Return what a request says about its time; see :func:`read`."""
     reader = Reader(job, record)
-    return Limits(_time(reader.get("time_limit")), reader.number("time_min"), bool(reader.get("deadline")))
+    return Limits(reader.amount("time_limit"), reader.number("time_min"), bool(reader.get("deadline")))
 
 
 def _has_others(tres: Tres, wanted: set[str]) -> bool:
@@ -391,10 +407,3 @@ def _has_others(tres: Tres, wanted: set[str]) -> bool:
 def _binds(flags: JobFlag) -> bool | None:
     """Return what --gres-flags says about binding; None for nothing."""
     return True if JobFlag.GRES_ENFORCE_BIND in flags else False if JobFlag.GRES_DISABLE_BIND in flags else None
-
-
-def _time(limit: Any) -> int | None:
-    """Return a time limit; clients may send 0 for no limit."""
-    if limit is None:
-        return None
-    return ENDLESS if limit is UNLIMITED or not limit else int(limit)

@@ -17,9 +17,9 @@ from slurmhooks.job_submit.strings import NotationError, Tres
 from slurmhooks.values import UNLIMITED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
-    from slurmhooks.job_submit.bounds.asked import Request
+    from slurmhooks.job_submit.bounds.asked import ReadableJob
     from slurmhooks.slurmctld.model import Record
     from slurmhooks.slurmctld.table import Table as OfSlurmctld
 
@@ -110,9 +110,10 @@ class Cluster:
         self._nodes: dict[str, list[Node]] = {}
         self._partitions: dict[tuple[str, bool], Partition] = {}
         self._rows: dict[str, Any] = {}
+        self._defaults: dict[str, Defaults] = {}
         self._flags: list[QosFlag] | None = None
 
-    def partitions(self, job: Request, record: Record | None, *, nodes: bool) -> tuple[Partition, ...]:
+    def partitions(self, job: ReadableJob, record: Record | None, *, nodes: bool) -> tuple[Partition, ...]:
         """Return the partitions that a request may run in.
 
         Args:
@@ -120,10 +121,17 @@ class Cluster:
             record: the job that an update changes.
             nodes: also ask for all nodes, which takes longer on a large cluster.
         """
-        return self.named(self._names(job, record), job, nodes=nodes)
+        return self.named(self._names(job, record), job, nodes=nodes, submitted=record is None)
 
-    def named(self, names: Iterable[str], job: Request, *, nodes: bool) -> tuple[Partition, ...]:
-        """Return partitions by their names; see :meth:`partitions`."""
+    def named(
+        self, names: Iterable[str], job: ReadableJob, *, nodes: bool, submitted: bool = True
+    ) -> tuple[Partition, ...]:
+        """Return partitions by their names, of a submission unless said otherwise; see :meth:`partitions`.
+
+        A submission without a time limit gets the DefaultTime of the first of its partitions that accepts jobs, if that
+        one has any, and keeps it in whichever it starts (_valid_job_part() of job_mgr.c). Without its tables, slurmctld
+        does not say which one that is.
+        """
         names = tuple(names)
         release = release_of(job._release)
         missing = {name for name in names if name not in self._rows}
@@ -133,7 +141,17 @@ class Cluster:
         for name in names:
             if (name, nodes) not in self._partitions:
                 self._partitions[name, nodes] = self._partition(name, release, nodes=nodes)
-        return tuple(self._partitions[name, nodes] for name in names) or UNKNOWN
+        found = tuple(self._partitions[name, nodes] for name in names) or UNKNOWN
+        if not submitted or len(found) == 1:
+            return found
+        if self._table is None:
+            known = [partition.default_time for partition in found if partition.default_time is not None]
+            first = max(known) if len(known) == len(found) else None
+        else:
+            pairs = zip(found, map(self._row, names), strict=True)
+            open_ = (partition for partition, row in pairs if row is not None and row.state_up & ACCEPTS_JOBS)
+            first = next(open_, found[0]).defaults.default_time
+        return found if first is None else tuple(replace(partition, default_time=first) for partition in found)
 
     def accepting(self, names: Iterable[str]) -> list[str]:
         """Return the partitions to which slurmctld assigns a job that is for some.
@@ -146,7 +164,7 @@ class Cluster:
             passed = set[str]()
             while name not in passed:
                 passed.add(name)
-                alternate = defaults.of_partition(name).alternate
+                alternate = self._in_conf(name).alternate
                 row = self._row(name) if alternate is not None else None
                 if row is not None and not row.state_up & ACCEPTS_JOBS:
                     name = row.alternate or name
@@ -156,7 +174,13 @@ class Cluster:
             chosen[name] = None
         return list(chosen)
 
-    def _names(self, job: Request, record: Record | None) -> list[str]:
+    def reserved(self, names: Collection[str]) -> list[str | None]:
+        """Return the partitions of those reservations that have one; in a build with Slurm's sources."""
+        assert self._table is not None
+        rows = dict(self._table("reservations").items())
+        return [rows[name].partition for name in names if name in rows]
+
+    def _names(self, job: ReadableJob, record: Record | None) -> list[str]:
         """Return the names of the partitions: Slurm takes that of a reservation before the default one."""
         reader = Reader(job, record)
         names = reader.get("partition")
@@ -170,7 +194,7 @@ class Cluster:
         return self.accepting(listed) if reader.assigns_partition else listed
 
     def _partition(self, name: str, release: tuple[int, int], *, nodes: bool) -> Partition:
-        known = defaults.of_partition(name)
+        known = self._in_conf(name)
         linear = release < CONS_TRES if known.linear is None else known.linear
         row = self._row(name)
         if row is None:
@@ -179,12 +203,16 @@ class Cluster:
             return Partition(
                 known.min_nodes or 1, exclusive=exclusive, defaults=known, default_time=default_time, name=name
             )
-        if row.def_mem_per_cpu or row.def_mem_per_node:
-            known = replace(known, mem_per_cpu=row.def_mem_per_cpu, mem_per_node=row.def_mem_per_node)
-        if row.max_mem_per_cpu or row.max_mem_per_node:
-            known = replace(known, max_mem_per_cpu=row.max_mem_per_cpu)
         max_time = _limited(row.max_time)
-        known = replace(known, max_time=max_time if max_time is not None and max_time < ENDLESS else None)
+        sent: dict[str, Any] = {"max_time": max_time if max_time is not None and max_time < ENDLESS else None}
+        sent["default_time"] = _limited(row.default_time)
+        per_cpu, per_node = row.def_mem_per_cpu, row.def_mem_per_node
+        if per_cpu or per_node:
+            sent |= {"mem_per_cpu": per_cpu, "mem_per_node": per_node}
+        per_cpu = row.max_mem_per_cpu
+        if per_cpu or row.max_mem_per_node:
+            sent["max_mem_per_cpu"] = per_cpu
+        known = replace(known, **sent)
         min_nodes, max_nodes = _limited(row.min_nodes) or 1, _limited(row.max_nodes) or ENDLESS
         return Partition(
             min_nodes=min_nodes,
@@ -193,7 +221,7 @@ class Cluster:
             node_count=row.total_nodes or None,
             exclusive=row.max_share == 0 or linear,
             defaults=known,
-            default_time=_limited(row.default_time) or max_time,
+            default_time=known.default_time or max_time,
             nodes=tuple(self._nodes_of(name)) if nodes else None,
             name=name,
         )
@@ -202,6 +230,12 @@ class Cluster:
         """Return the nodes of a partition as a node list; None if they are not known."""
         row = None if partition is None else self._row(partition)
         return None if row is None else row.nodes
+
+    def _in_conf(self, name: str) -> Defaults:
+        """Return what slurm.conf says about a partition."""
+        if name not in self._defaults:
+            self._defaults[name] = defaults.of_partition(name)
+        return self._defaults[name]
 
     def _row(self, name: str) -> Any:
         """Return the row of a partition; None if there is none, or slurmctld sends none."""
@@ -213,7 +247,7 @@ class Cluster:
         """Return whether jobs of all QOS must keep a limit of their partition, which a flag lifts."""
         assert self._table is not None
         if self._flags is None:
-            self._flags = [row.flags for row in self._table("qos").values()]
+            self._flags = [flags for (flags,) in self._table("qos").counts("flags")]
         return not any(flag in flags for flags in self._flags)
 
     def _nodes_of(self, partition: str) -> list[Node]:

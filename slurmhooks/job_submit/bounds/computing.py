@@ -13,7 +13,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any, Protocol
 
-from slurmhooks.job_submit.bounds.asked import Limits, Request, limits, read
+from slurmhooks.job_submit.bounds.asked import Limits, ReadableJob, limits, read
 from slurmhooks.job_submit.bounds.cluster import UNKNOWN
 from slurmhooks.job_submit.bounds.model import ENDLESS, YEAR, Bounds, Range
 from slurmhooks.job_submit.bounds.nodes import WHOLE_GPUS, Nodes, quotient
@@ -21,12 +21,12 @@ from slurmhooks.job_submit.bounds.nodes import WHOLE_GPUS, Nodes, quotient
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from slurmhooks.job_submit.bounds.asked import Asked
+    from slurmhooks.job_submit.bounds.asked import Reading
     from slurmhooks.job_submit.bounds.cluster import Cluster, Partition
     from slurmhooks.slurmctld.model import Record
 
 
-class Job(Request, Protocol):
+class Job(ReadableJob, Protocol):
     """A request, and who looks up what Slurm can give to it."""
 
     @property
@@ -58,9 +58,9 @@ def of_request(job: Job, record: Record | None, *, nodes: bool) -> Bounds:
     return known
 
 
-def asked_by(job: Job, record: Record | None) -> Asked:
+def asked_by(job: Job, record: Record | None) -> Reading:
     """Return what a request asks for; see :func:`of_request`."""
-    asked: Asked = job._once(("asked", record is None), lambda: read(*job._as_stored(record)))
+    asked: Reading = job._once(("asked", record is None), lambda: read(*job._as_stored(record)))
     return asked
 
 
@@ -101,7 +101,7 @@ def bounds_there(job: Job, names: Iterable[str], *, nodes: bool) -> Bounds:
     return known
 
 
-def bounds(asked: Asked, partitions: Iterable[Partition]) -> Bounds:
+def bounds(asked: Reading, partitions: Iterable[Partition]) -> Bounds:
     """Return the bounds of a request that may run in one of some partitions."""
     known = tuple(partitions)
     # If slurmctld has tried a partition with DefMemPerGPU, it forgets the default memory for all the others.
@@ -114,7 +114,7 @@ def bounds(asked: Asked, partitions: Iterable[Partition]) -> Bounds:
 
 def time_in(asked: Limits, partition: Partition) -> Range:
     """Return the time limit in minutes that a request gets in a partition."""
-    limit = asked.time_limit or partition.default_time
+    limit = partition.default_time if asked.time_limit is None else asked.time_limit
     if limit is None:
         return Range.of(asked.time_min or 0, ENDLESS)
     # Slurm shortens the limit for a deadline.
@@ -125,7 +125,7 @@ def time_in(asked: Limits, partition: Partition) -> Range:
 class _In(Nodes):
     """The bounds of a request in one partition."""
 
-    def __init__(self, asked: Asked, partition: Partition, *, forgets: bool = False, kept: int = 0) -> None:
+    def __init__(self, asked: Reading, partition: Partition, *, forgets: bool = False, kept: int = 0) -> None:
         """Read the request, and compute from nodes to CPUs.
 
         Args:

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from slurmhooks.files import slurm_conf
+from slurmhooks.job_submit.bounds.model import ENDLESS
 from slurmhooks.job_submit.strings import NotationError, time_str2mins
+from slurmhooks.values import UNLIMITED, Unlimited
 
 ASSIGNMENT = re.compile(r'(\w+)\s*=\s*(?:"([^"]*)"|(\S+))')
 TRUE = ("yes", "up", "true", "1")
@@ -27,7 +29,7 @@ class Defaults:
         cpu_per_gpu, mem_per_gpu: DefCpuPerGPU and DefMemPerGPU.
         min_nodes: MinNodes.
         exclusive: OverSubscribe=EXCLUSIVE.
-        default_time: DefaultTime in minutes.
+        default_time: DefaultTime in minutes; ENDLESS for UNLIMITED.
         max_time: MaxTime in minutes.
         alternate: Alternate: the partition that takes its jobs while it accepts none.
         threads: the largest ThreadsPerCore.
@@ -77,7 +79,7 @@ def of_partition(name: str | None) -> Defaults:
         mem_per_gpu=_number(values.get("defmempergpu")),
         min_nodes=_number(values.get("minnodes")),
         exclusive=values.get("oversubscribe", values.get("shared", "")).lower() == "exclusive",
-        default_time=_minutes(values.get("defaulttime")),
+        default_time=_minutes(values.get("defaulttime"), ENDLESS),
         max_time=_minutes(values.get("maxtime")),
         alternate=values.get("alternate") or None,
         threads=_number(values.get("threadspercore")) or 1,
@@ -107,9 +109,26 @@ def mail_user(name: str | None) -> str | None:
     return f"{name}@{domain}" if domain else name
 
 
+def times() -> set[int | Unlimited]:
+    """Return the time limits in minutes that partitions give to jobs that name none."""
+    found = {_minutes(values.get("defaulttime"), ENDLESS) for values in _conf()[1].values()}
+    return {UNLIMITED if minutes == ENDLESS else minutes for minutes in found if minutes is not None}
+
+
+def requeues() -> bool:
+    """Return whether slurmctld requeues jobs that do not say it: JobRequeue."""
+    return _conf()[0].get("jobrequeue", "1") != "0"
+
+
 def counts_gpus() -> bool:
     """Return whether slurmctld counts GPUs among the TRES of jobs."""
     return "gres/gpu" in _conf()[0].get("accountingstoragetres", "").lower().split(",")
+
+
+def enforces_associations() -> bool:
+    """Return whether slurmctld refuses jobs of users in accounts that are not theirs."""
+    enforced = _conf()[0].get("accountingstorageenforce", "").lower().split(",")
+    return not {"1", "2", "all", "associations", "limits", "qos", "safe", "wckeys"}.isdisjoint(enforced)
 
 
 def partitions() -> list[str]:
@@ -155,10 +174,10 @@ def _number(text: str | None) -> int | None:
     return int(text) or None if text is not None and text.isdecimal() else None
 
 
-def _minutes(text: str | None) -> int | None:
+def _minutes(text: str | None, unlimited: int | None = None) -> int | None:
     """Return a time limit of slurm.conf; None for none, or one that slurmctld refuses."""
     try:
         minutes = time_str2mins(text) if text else None
     except NotationError:
         return None
-    return minutes if isinstance(minutes, int) else None
+    return minutes if isinstance(minutes, int) else unlimited if minutes is UNLIMITED else None

@@ -10,7 +10,7 @@ from slurmhooks.job_submit.bounds.model import ENDLESS, Range
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from slurmhooks.job_submit.bounds.asked import Asked
+    from slurmhooks.job_submit.bounds.asked import Reading
     from slurmhooks.job_submit.bounds.cluster import Node, Partition
 
 WHOLE_GPUS = (23, 2)
@@ -42,7 +42,7 @@ def _sum(amounts: Iterable[tuple[int, int]], most: int) -> int:
 class Nodes:
     """Nodes, tasks and GPUs of a request in one partition; a step of the computation needs only those before it."""
 
-    def __init__(self, asked: Asked, partition: Partition, kept: int) -> None:
+    def __init__(self, asked: Reading, partition: Partition, kept: int) -> None:
         """Read the request, and compute from nodes to GPUs.
 
         Args:

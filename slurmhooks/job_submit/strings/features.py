@@ -20,7 +20,9 @@ def nodes_with_features(text: str | None) -> int:
     Of each number it takes the low 32 bits, and refuses 0 and negative ones; of several numbers of a feature it takes
     the last. In brackets, _valid_feature_list() refuses numbers of alternatives, so that those count for nothing.
     """
-    one_level = PARENTHESES.sub(lambda group: OPERATOR.sub(".", group[0]), text or "")
+    if not text:
+        return 0
+    one_level = PARENTHESES.sub(lambda group: OPERATOR.sub(".", group[0]), text)
     counted = BRACKETS.sub(_without_alternatives, one_level)
     return sum(_last(COUNT.findall(feature)) for feature in OPERATOR.split(counted))
 

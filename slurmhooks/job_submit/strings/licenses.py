@@ -33,13 +33,15 @@ def read_licenses(text: str | None) -> Licenses:
     Raises:
         NotationError: Slurm refuses the text, or a count is larger than Slurm's numbers.
     """
+    if not text:
+        return Licenses({})
     counts: dict[str, int | None] = {}
-    either = "|" in (text or "")
-    if either and re.search(r"[,;(]", text or ""):
+    either = "|" in text
+    if either and re.search(r"[,;(]", text):
         raise NotationError(
             f"not a list of licenses: {text!r}; use either commas or '|'", code="ESLURM_INVALID_LICENSES"
         )
-    for word in filter(None, re.split(r"\|" if either else "[,;]", text or "")):
+    for word in filter(None, re.split(r"\|" if either else "[,;]", text)):
         name, sign, rest = re.fullmatch(r"([^:=]*)([:=]?)(.*)", word, re.DOTALL).groups()  # type: ignore[union-attr]
         match = COUNT.fullmatch(rest)
         count = (int(match[1] or 0) if sign else 1) if match else None

@@ -7,12 +7,9 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator
 
-from slurmhooks.job_submit.strings.notation import NUMBER, NotationError
+from slurmhooks.hooks.node_lists import Range, pieces_of, words_of
+from slurmhooks.job_submit.strings.notation import NotationError
 
-NODE_WORD = re.compile(r"(?:[^\s,\[\]]|\[[^\[\]]*\])+")
-BRACKET = re.compile(r"\[([^\[\]]*)\]")
-RANGE = re.compile(rf"({NUMBER})(?:-({NUMBER})?)?", re.ASCII)
-"""A number or a range; one without an end is its first number."""
 NODE_NAME = re.compile(r"(.*?)(\d{0,18})", re.DOTALL | re.ASCII)
 MOST_NODES = 64 * 1024
 """MAX_SLURM_NODES of slurm.h."""
@@ -27,11 +24,10 @@ def expand_nodes(text: str | None) -> list[str]:
         NotationError: the text is not a node list, has more than 65536 nodes (the most that Slurm supports), or a name
             of more than 255 characters.
     """
-    text = text or ""
-    if re.search(r"[\[\]]", BRACKET.sub("", text)):
-        raise NotationError(f"not a node list: {text!r}; brackets do not match", code="ESLURM_INVALID_NODE_NAME")
+    if not text:
+        return []
     # Users write node lists, so count the names before making them.
-    words = [_Word(word) for word in NODE_WORD.findall(text)]
+    words = [_Word(word) for part in text.split() for word in words_of(part) if word]
     if sum(word.count for word in words) > MOST_NODES:
         raise NotationError(f"more than {MOST_NODES} nodes: {text!r}", code="ESLURM_INVALID_NODE_NAME")
     return [name for word in words for name in word.names()]
@@ -50,8 +46,12 @@ class _Word:
         Raises:
             NotationError: the text is invalid, has more than 65536 names, or a name of more than 255 characters.
         """
-        fixed = BRACKET.split(text)
-        self._fixed, self._brackets = fixed[::2], [_read_bracket(body, text) for body in fixed[1::2]]
+        try:
+            pieces = pieces_of(text)
+        except ValueError as error:
+            raise NotationError(str(error), code="ESLURM_INVALID_NODE_NAME") from error
+        self._fixed = [piece for piece in pieces if isinstance(piece, str)]
+        self._brackets = [piece for piece in pieces if not isinstance(piece, str)]
         longest = sum(map(len, self._fixed)) + sum(max(map(_width, bracket)) for bracket in self._brackets)
         if longest > LONGEST_NAME:
             raise NotationError(
@@ -76,21 +76,6 @@ class _Word:
             start = "".join(itertools.chain(*itertools.zip_longest(before, reversed(chosen), fillvalue="")))
             for number in last:
                 yield f"{start}{number}{after}"
-
-
-Range = tuple[int, int, int]
-"""First number, last number, and the width to which zeros pad the numbers."""
-
-
-def _read_bracket(body: str, word: str) -> list[Range]:
-    ranges = []
-    for item in body.split(","):
-        match = RANGE.fullmatch(item)
-        first, last = match.groups() if match else ("", "")
-        if not match or int(last or first) < int(first):
-            raise NotationError(f"not a node list: {word!r}; {item!r} is not a range", code="ESLURM_INVALID_NODE_NAME")
-        ranges.append((int(first), int(last or first), len(first)))
-    return ranges
 
 
 def _width(numbers: Range) -> int:

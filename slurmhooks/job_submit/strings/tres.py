@@ -86,10 +86,12 @@ class Tres:
             NotationError: the text is not a list of TRES. Texts are refused, too, in which Slurm would find a GRES or
                 a license inside of another word.
         """
-        if re.search(r"[()]", re.sub(r"\([^()]*\)", "", text or "")):
+        if not text:
+            return cls()
+        if re.search(r"[()]", re.sub(r"\([^()]*\)", "", text)):
             raise NotationError(f"not a list of TRES: {text!r}; parentheses do not match", code="ESLURM_INVALID_TRES")
         # Commas inside parentheses belong to the item.
-        words = re.findall(r"(?:[^,(]|\([^()]*\))+", text or "")
+        words = re.findall(r"(?:[^,(]|\([^()]*\))+", text)
         return cls(tuple(_tres_item(word) for word in words if word not in NOTHING))
 
     def typed(self, name: str, kind: str) -> Tres:

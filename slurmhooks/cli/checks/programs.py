@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Find power hooks that slurmctld never calls, and power programs without hooks."""
+"""Find hooks of programs that slurmctld never runs, and programs without hooks."""
 
+import os
 from pathlib import Path
 
-from slurmhooks.cli import build_record, configuration, whole_site
-from slurmhooks.files import slurm_conf
-from slurmhooks.hooks.points import POINTS
+from slurmhooks.burst_buffer import script
+from slurmhooks.cli import build_record, configuration, slurm, whole_site
+from slurmhooks.files import home, slurm_conf
+from slurmhooks.hooks.points import HOOKS, POINTS
 
 REBOOT = "power.reboot"
 FROM_CONTROLLER = "reboot_from_controller"
+TYPE = "burst_buffer/lua"
 
 
 def problems(loaded: whole_site.Loaded, sysconfdir: Path, folder: Path | None) -> list[str]:
-    """Return findings about the lines of slurm.conf that power hooks need, and about those that need hooks.
+    """Return findings about the lines of slurm.conf that hooks of programs need, and about those that need hooks.
 
     Args:
         loaded: the hooks of the site.
@@ -23,25 +26,26 @@ def problems(loaded: whole_site.Loaded, sysconfdir: Path, folder: Path | None) -
         return []
     conf = configuration.file_in(sysconfdir)
     findings, wanted = [], False
-    for spec in POINTS["power"].hooks:
-        handlers = loaded.registry.handlers(spec.name)
-        program = folder / build_record.POWER_PROGRAMS[spec.name]
+    for hook, name in build_record.HANDING_OVER.items():
+        spec = HOOKS[hook]
+        handlers = loaded.registry.handlers(hook)
+        program = folder / name
         named = slurm_conf.value(str(conf), spec.function)
         action = _action(conf, named)
         if action is not None:
             named = slurm_conf.value_in(action, "Program")
         if handlers:
-            wanted |= spec.name != REBOOT
+            wanted |= spec.point == "power" and hook != REBOOT
             what = f"slurmctld never calls handler {handlers[0].label} of hook.{spec.name}"
             if not program.exists():
                 findings.append(f"{program}: missing, so {what}: run 'slurmhooks install' again")
-            if named != str(program):
+            if not build_record.is_program(named, program):
                 instead = f" instead of {named}" if named else ""
                 findings.append(f"{conf}: {what}: it needs the line {spec.function}={program}{instead}")
-        elif named == str(program) and not loaded.findings:
+        elif build_record.is_program(named, program) and not loaded.findings:
             findings.append(
-                f"{conf}: {spec.function}={program}: no handler of hook.{spec.name} is loaded, so nothing happens to"
-                " the nodes: write one, or take the line out"
+                f"{conf}: {spec.function}={program}: no handler of hook.{spec.name} is loaded, so nothing is done:"
+                " write one, or take the line out"
             )
     if loaded.registry.handlers(REBOOT) and not _reboots(conf):
         findings.append(
@@ -50,6 +54,29 @@ def problems(loaded: whole_site.Loaded, sysconfdir: Path, folder: Path | None) -
         )
     if wanted and not _suspends(conf):
         findings.append(f"{conf}: Slurm starts and stops no nodes: it needs a line such as SuspendTime=600")
+    return [*findings, *_burst_buffer(loaded, sysconfdir, folder / build_record.BURST_BUFFER)]
+
+
+def _burst_buffer(loaded: whole_site.Loaded, sysconfdir: Path, program: Path) -> list[str]:
+    """Return findings about what hooks of burst buffers need, and about a burst_buffer.lua that needs hooks."""
+    handlers = [each for spec in POINTS["burst_buffer"].hooks for each in loaded.registry.handlers(spec.name)]
+    path = sysconfdir / script.LINK
+    is_ours = script.is_linked(sysconfdir)
+    if not handlers:
+        if is_ours and not loaded.findings:
+            return [f"{path}: no handler of hook.burst_buffer is loaded, so nothing is done: write one, or remove it"]
+        return []
+    what = f"slurmctld never calls handler {handlers[0].label} of hook.{handlers[0].spec.name}"
+    conf = configuration.file_in(sysconfdir)
+    findings = []
+    if not program.exists():
+        findings.append(f"{program}: missing, so {what}: run 'slurmhooks install' again")
+    if not is_ours and slurm.find_program("slurmctld") is not None:
+        instead = "it is another script" if os.path.lexists(path) else "it does not exist"
+        target = f"{home.of(str(sysconfdir))}/{home.SET}/{script.FILE_NAME}"
+        findings.append(f"{path}: {what}: {instead}: run 'ln -sfT {target} {path}'")
+    if TYPE not in configuration.names_in(slurm_conf.value(str(conf), "BurstBufferType") or ""):
+        findings.append(f"{conf}: {what}: it needs the line BurstBufferType={TYPE}")
     return findings
 
 

@@ -43,12 +43,11 @@ SHORT_TEXT = LONGEST_TEXT // 4
 """Maximum characters of a text that certainly does not exceed LONGEST_TEXT."""
 MAX_ITEMS = 100
 """Maximum number of changes of one handler, and of items of a list, in a decision."""
-NOTHING: Mapping[str, Any] = {}
 UPDATE = "job_modify"
 """The hook whose requests may have empty texts; a submission has none."""
 
 
-class Shown:
+class LoggedFields:
     """The fields of requests and records, by the tables of a build.
 
     Attributes:
@@ -105,12 +104,8 @@ class Shown:
         fields = self._fields.get(member)
         return [fields[0][1](text, True) if fields else plain(text)]
 
-    def complete(self, decision: Decision, first: Mapping[str, Any] = NOTHING) -> dict[str, Any]:
-        """Return a line of the decision log, from what a worker has reported.
-
-        Args:
-            decision: the report.
-            first: what the line begins with, whatever the report says.
+    def complete(self, decision: Decision) -> dict[str, Any]:
+        """Return a line of the decision log without its time and event, from what a worker has reported.
 
         Raises:
             TypeError, ValueError, KeyError, AttributeError: the worker is hostile.
@@ -137,7 +132,6 @@ class Shown:
                     step["changes"] = changes if len(changes) <= MAX_ITEMS else dict(list(changes.items())[:MAX_ITEMS])
             steps.append(step)
         line = {
-            **first,
             "id": identity,
             "hook": hook,
             **about,
@@ -149,7 +143,6 @@ class Shown:
             "microseconds": microseconds,
             "generation": generation,
             "hooks": hooks,
-            **first,
         }
         if by is None:
             del line["by"]
@@ -253,10 +246,10 @@ def _job_id(text: str | None) -> int | None:
     return int(digits) if digits.isdecimal() and len(digits) < 11 else None
 
 
-def completer() -> Callable[[Decision, Mapping[str, Any]], dict[str, Any]]:
+def completer() -> Callable[[Decision], dict[str, Any]]:
     """Return :meth:`Shown.complete` for the plugin that this process serves; for the collector.
 
     Raises:
         TableError: the tables of the plugin cannot be read.
     """
-    return Shown(installed()).complete
+    return LoggedFields(installed()).complete

@@ -2,13 +2,14 @@
 /*
  * Reads simulated jobs page by page, as handlers do, while jobs come and go between two pages.
  *
- *     paging COUNT CHANGES SEED walk|iterate|forget|count|recount
+ *     paging COUNT CHANGES SEED walk|iterate|forget|count|recount|steady|total
  *
  * COUNT: number of jobs. CHANGES: maximum number of jobs that go between two pages, and of those that come. walk: the
  * list has no iterators. forget: so many others begin to read after some pages that the iterator of this reader goes.
- * count: jobs are only counted, by a number that seven of them have in common; recount: the same, while others read.
- * It prints how many pages there were, how many jobs were there all the time and were not read, how many rows were
- * repeated, and the processor time of the slowest page in microseconds, the median page, and all pages.
+ * count: jobs are only counted, by the user in their paths; recount: the same, while others read; steady: the same, in
+ * a call that holds slurmctld's locks; total: how many have the number 3, in such a call. It prints how many pages
+ * there were, how many jobs were there all the time and were not read, how many rows were repeated, and the processor
+ * time of the slowest page in microseconds, the median page, and all pages.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,6 +84,7 @@ static void add_job(void)
     if (!node || !job || ++last_id >= MOST_JOBS)
         exit(2);
     job->job_id = last_id;
+    job->numbers[0] = last_id % 7;
     for (int i = 0; i < TEXTS; i++)
         if (asprintf(&job->texts[i], "/home/user%u/project/%d/a/rather/long/path/of/job", last_id % 100, i) < 0)
             exit(2);
@@ -237,18 +239,29 @@ static void read_by_others(void)
     }
 }
 
-/* Count jobs. OUT counts: by the last digit of the path's user. RET how many pages there were. */
-static unsigned count_jobs(uint64_t counts[100], bool forgets)
+/* Begin a question about the numbers of jobs. IN total: of those with the number 3; else of each user in their paths */
+static void begin_count(struct slurmhooks_buffer *question, bool total)
 {
     static const uint32_t member = 9; /* the first text */
-    struct slurmhooks_event event = {0};
+    static const uint64_t three[] = {3, UINT64_MAX};
+
+    slurmhooks_begin(question, SLURMHOOKS_QUERY);
+    slurmhooks_put(question, SLURMHOOKS_MEMBERS, &member, total ? 0 : sizeof(member));
+    if (total)
+        slurmhooks_put(question, 1, three, sizeof(three));
+}
+
+/* Count jobs. OUT counts: by the user of the path. RET the number of pages. */
+static unsigned count_jobs(uint64_t counts[100], const char *how)
+{
+    bool forgets = !strcmp(how, "recount"), total = !strcmp(how, "total");
+    struct slurmhooks_event event = {.steady = total || !strcmp(how, "steady")};
     struct slurmhooks_buffer end;
     struct slurmhooks_item item;
     unsigned pages = 0;
     uint32_t start = 0;
 
-    slurmhooks_begin(&end, SLURMHOOKS_QUERY);
-    slurmhooks_put(&end, SLURMHOOKS_MEMBERS, &member, sizeof(member));
+    begin_count(&end, total);
     do {
         struct slurmhooks_question question = {.event = &event, .data = end.data, .size = end.size};
         size_t position = sizeof(struct slurmhooks_header);
@@ -261,8 +274,7 @@ static unsigned count_jobs(uint64_t counts[100], bool forgets)
         if (question.from != start)
             memset(counts, 0, 100 * sizeof(*counts));
         free(end.data);
-        slurmhooks_begin(&end, SLURMHOOKS_QUERY);
-        slurmhooks_put(&end, SLURMHOOKS_MEMBERS, &member, sizeof(member));
+        begin_count(&end, total);
         while (slurmhooks_next(question.result.data, question.result.size, &position, &item)) {
             uint64_t tally[2];
 
@@ -271,13 +283,14 @@ static unsigned count_jobs(uint64_t counts[100], bool forgets)
             } else if (item.tag == SLURMHOOKS_TALLY) {
                 memcpy(tally, item.value, sizeof(tally));
                 counts[user] += tally[0];
-            } else {
+            } else if (item.size > sizeof(uint64_t)) {
                 user = (unsigned)atoi(item.value + sizeof(uint64_t) + strlen("/home/user"));
             }
         }
         free(question.result.data);
         start = question.next;
-        if (forgets && (++pages == 2 || pages == 5))
+        pages++;
+        if (forgets && (pages == 2 || pages == 5))
             read_by_others();
     } while (start);
     free(end.data);
@@ -309,15 +322,15 @@ int main(int argc, char **argv)
     slurmhooks_begin(&last, SLURMHOOKS_QUERY);
     for (unsigned i = 0; i < count; i++)
         add_job();
-    if (strstr(argv[4], "count")) {
+    if (strstr("count recount steady total", argv[4])) {
         uint64_t counts[100] = {0}, wrong = 0, sum = 0;
 
-        count_jobs(counts, argv[4][0] == 'r');
+        pages = count_jobs(counts, argv[4]);
         for (unsigned i = 0; i < 100; i++) {
             wrong += counts[i] != count / 100 + (i && i <= count % 100);
             sum += counts[i];
         }
-        printf("{\"wrong\": %u, \"sum\": %u}\n", (unsigned)wrong, (unsigned)sum);
+        printf("{\"wrong\": %u, \"sum\": %u, \"pages\": %u}\n", (unsigned)wrong, (unsigned)sum, pages);
         return 0;
     }
     uint32_t first_new = last_id;

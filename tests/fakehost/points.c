@@ -79,7 +79,8 @@ static const struct function {
     {"site_factor_p_update", NONE},
 };
 
-static void call(void *symbol, enum arguments arguments, bool *is_async)
+/* RET the result of a function that has one, otherwise 0 */
+static int call(void *symbol, enum arguments arguments, bool *is_async)
 {
     static const struct prep_callbacks callbacks = {finish, finish};
     uint64_t record[64] = {0}, options[64] = {0};
@@ -87,13 +88,14 @@ static void call(void *symbol, enum arguments arguments, bool *is_async)
     switch (arguments) {
     case NONE: ((void (*)(void))symbol)(); break;
     case RECORD: ((void (*)(void *))symbol)(record); break;
-    case OPTIONS: ((int (*)(void *, int))symbol)(options, 0); break;
+    case OPTIONS: return ((int (*)(void *, int))symbol)(options, 0);
     case SUBMITTED: ((void (*)(int, uint32_t, uint32_t))symbol)(0, 17, NO_VAL); break;
     case CALLBACKS: ((void (*)(const struct prep_callbacks *))symbol)(&callbacks); break;
-    case NODE: ((int (*)(void *, void *))symbol)(NULL, NULL); break;
-    case EVENT: ((int (*)(void *, bool *))symbol)(record, is_async); break;
+    case NODE: return ((int (*)(void *, void *))symbol)(NULL, NULL);
+    case EVENT: return ((int (*)(void *, bool *))symbol)(record, is_async);
     case QUESTION: ((void (*)(int, bool *))symbol)(0, is_async); break;
     }
+    return 0;
 }
 
 void command_enter(const struct line *line)
@@ -109,12 +111,13 @@ void command_enter(const struct line *line)
     if (function == end || !symbol)
         script_wrong(line, "no such function");
     plugin_enter();
-    call(symbol, function->arguments, &is_async);
+    int rc = call(symbol, function->arguments, &is_async);
     plugin_leave(function->name, PLUGIN_ERRNO);
     for (int waited = 0;
          function->arguments == EVENT && is_async && __atomic_load_n(&finished, __ATOMIC_SEQ_CST) == before; waited++)
         wait_a_little(line, waited);
     FILE *result = output_begin("enter");
     output_text(result, "function", function->name);
+    output_number(result, "rc", rc);
     output_end(result);
 }

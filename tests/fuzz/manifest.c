@@ -3,7 +3,9 @@
 #include <slurm/slurm_version.h>
 #include <string.h>
 
+#include "checksum.h"
 #include "fuzz.h"
+#include "identity.h"
 #include "manifest/parse.h"
 
 /* Plugins never free the options and the list, which are used until the process ends. */
@@ -26,12 +28,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     /* The first byte says whether the first line is as in the input: it names the release of Slurm. */
     bool as_it_is = size && *data & 1;
-    char header[64];
+    char header[96];
     const char *why = NULL;
 
     data += size != 0;
     size -= size != 0;
-    snprintf(header, sizeof(header), "slurmhooks-manifest 2 0x%06x\n", SLURM_VERSION_NUMBER);
+    snprintf(header, sizeof(header), "slurmhooks-manifest 4 0x%06x %s 0x%08X\n", SLURM_VERSION_NUMBER,
+             SLURMHOOKS_IDENTITY, slurmhooks_checksum(0, data, size));
     size_t start = as_it_is ? 0 : strlen(header), read = 0, whole = start + size;
     char *text = malloc(whole + 1);
     FUZZ_EXPECT(text);

@@ -36,7 +36,7 @@ class Target:
 
 
 TARGETS = [
-    Target("manifest", ("manifest/parse.c", "manifest/record.c", "manifest/inputs.c")),
+    Target("manifest", ("manifest/parse.c", "manifest/record.c")),
     Target("trusted_path", ()),
     Target("wire_answer", ("wire/apply.c", "wire/pack.c"), ("memory.c", "output.c"), tables=True),
     Target(
@@ -102,7 +102,8 @@ def build(target: Target, fuzzer: str | None = None) -> Path:
     if re.search(r"fuzz_message\(", sources[0].read_text()):
         sources.append(HERE / "message.c")
     with locked(folder / ".lock"):
-        compile_with([sys.executable, str(NATIVE / "generate" / "protocol.py"), str(folder / "protocol.h")])
+        for name in ("protocol", "identity"):
+            compile_with([sys.executable, str(NATIVE / "generate" / f"{name}.py"), str(folder / f"{name}.h")])
         if target.tables:
             sources.append(wire_tables(folder))
         # clang has a warning without a name for a weak symbol of weak.h that a target does not use.

@@ -22,20 +22,21 @@ from slurmhooks.jobcomp import frames
 from slurmhooks.jobcomp.segment import Record, Segment
 from slurmhooks.log import visible
 from slurmhooks.lua import finding, job_fields, slurm_table
-from slurmhooks.lua.runtime import ScriptError, State
-from slurmhooks.policies import rules
+from slurmhooks.lua.runtime import LuaState, ScriptError
 from slurmhooks.recording.contents import Contents
 from slurmhooks.recording.file import FIRST_LINE, Kind, RecordingError, compressed, encoded, split
+from slurmhooks.rules import catalogue
+from slurmhooks.rules.lines import LINES
 from slurmhooks.scrun import oci
 from slurmhooks.scrun.configs import merge_environment, rootless
 from slurmhooks.scrun.errors import BundleError
 from slurmhooks.site import manifest
-from slurmhooks.testing import sbatch
-from slurmhooks.testing.sbatch.options import OPTIONS
-from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import MessageError, Packed, decode
 from slurmhooks.wire.tables import Member, Table, Tables
+from slurmhooks.workshop.testing import sbatch
+from slurmhooks.workshop.testing.sbatch.options import OPTIONS
+from slurmhooks.workshop.testing.tables import tables_of
 
 Target = Callable[[bytes], object]
 RELEASES = ((22, 5), (24, 11), (26, 5))
@@ -139,9 +140,9 @@ def oci_config(data: bytes) -> None:
 
 
 @cache
-def _lua() -> tuple[State, Any]:
+def _lua() -> tuple[LuaState, Any]:
     """Return a state, and its function that decodes and encodes JSON in each way that scripts have."""
-    state = State(next(version for version in ("5.4", "5.3", "5.1") if finding.is_installed(version)))
+    state = LuaState(next(version for version in ("5.4", "5.3", "5.1") if finding.is_installed(version)))
     state.globals[b"slurm"] = table = state.table()
     slurm_table.install_conversions(state, table)
     source = """
@@ -270,7 +271,7 @@ def configuration(data: bytes) -> None:
     """Read slurmhooks.toml, with the ready-made rules in it."""
     path = Path("/slurmhooks.toml")
     with contextlib.suppress(ConfigError), _file(data):
-        rules.of_config(path, config.read(path))
+        catalogue.of_config(path, config.read(path))
 
 
 def slurm_files(data: bytes) -> None:
@@ -287,8 +288,7 @@ def slurm_files(data: bytes) -> None:
 
 def python_manifest(data: bytes) -> None:
     """Read a manifest in the format that C and Python share."""
-    with contextlib.suppress(LoadError), _file(data):
-        manifest.read(["a b"], "/manifest")
+    manifest.records(data, ["a b"])
 
 
 ALL: list[Target] = [
@@ -317,8 +317,8 @@ LONGEST: dict[str, int] = {
 """The most bytes of an input, if not those of the others."""
 
 TOKENS: dict[str, Sequence[bytes]] = {
-    "configuration": b'[hooks]|paths|= [|"x"|]|[[policies]]|true|1979-05-27|1e999|[policy."a:b"]|mode'.split(b"|")
-    + [f'rule = "{name}"'.encode() for name in rules.RULES],
+    "configuration": b'[hooks]|paths|= [|"x"|]|[[rule]]|true|1979-05-27|1e999|[rules.modes."a:b"]|mode'.split(b"|")
+    + [f'rule = "{name}"'.encode() for name in (*catalogue.RULES, *LINES)],
     "decision_lines": b' JobName=| UserId=a(| SubmitTime=|2026-11-22T10:00:00|{"|null|":|[|]|}|1e999'.split(b"|"),
     "lua_bridge": b'{"|"}|[|]|null|true|1e999|NaN|Infinity|\\ud800|\\u0000|":|99999999999999999999'.split(b"|"),
     "notations": b"gres/|gpu|:|=|(|)|[|]|-|,|%|?|+|_|afterok|singleton|mem|UNLIMITED|G|*|0-9".split(b"|"),

@@ -12,7 +12,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from slurmhooks.config.sections import JobEnd
+from slurmhooks.config.sections import JobComp
 from slurmhooks.errors import Reject
 from slurmhooks.handlers.registry import Handler, Registry
 from slurmhooks.hooks.points import HOOKS
@@ -20,9 +20,9 @@ from slurmhooks.jobcomp.delivery import Delivery
 from slurmhooks.jobcomp.spool import Spool
 from slurmhooks.log import log
 from slurmhooks.testing import FakeRecord
-from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import Message
 from slurmhooks.wire.protocol import Type
+from slurmhooks.workshop.testing.tables import tables_of
 from tests.native.spooling import Writer
 
 LANES = 8
@@ -60,7 +60,7 @@ class Site:
     def new_worker(self) -> None:
         """Begin to deliver as a worker that has just started does."""
         handler = Handler(self.handle, ("record",), HOOKS["job_end"], 50, False, (), "site:handle", __file__, 1)
-        section = JobEnd(tries=3, backoff=self.pause, backoff_limit=self.pause * 2)
+        section = JobComp(tries=3, backoff=self.pause, backoff_limit=self.pause * 2)
         spool = Spool(self.folder)
         spool._tables[self.tables.identity] = self.tables
         self.delivery = Delivery(spool, Registry([handler], [], {}, [], {}), section)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.native.building import SANITIZED, Build
+from tests.sets import put_in_force
 
 HERE = Path(__file__).parent
 TIME_LIMIT = 240.0
@@ -121,6 +122,9 @@ class Host:
     """A folder with a site's files, in which fakehost runs scripts.
 
     In scripts, ``$job_submit``, ``$spank``, ``$lua`` and ``$dir`` are the paths of plugins, scrun.lua and the folder.
+
+    Attributes:
+        deploys: whether the files are put in force before a script runs.
     """
 
     def __init__(self, build: Build, folder: Path) -> None:
@@ -130,6 +134,7 @@ class Host:
         self.sign = -1 if build.slurm < 0x190500 else 1
         self.folder = folder
         self.plugins = build.plugins
+        self.deploys = True
         self._write_scrun_lua()
 
     def _write_scrun_lua(self) -> None:
@@ -200,6 +205,8 @@ class Host:
             time_limit: in seconds.
         """
         script = self.script(text)
+        if self.deploys:
+            put_in_force(self.folder)
         environment = {"PATH": os.defpath, "SLURM_CONF": str(self.folder / "slurm.conf"), **self.sanitizers()}
         process = subprocess.Popen(
             [*wrapper, str(self.build.host), "-f", str(script)],

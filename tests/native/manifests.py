@@ -3,32 +3,41 @@
 
 from pathlib import Path
 
+from slurmhooks import identity
 from slurmhooks.handlers import loader
-from slurmhooks.site import manifest_writer
+from slurmhooks.site import manifest, manifest_writer
 from tests.native.hosting import Host, Run
+from tests.sets import put_in_force
 
 
-def compile_manifest(host: Host, *patterns: Path, args: tuple[str, ...] = ("hooks.py",)) -> Path:
-    """Write the manifest that 'slurmhooks compile' writes for a line of plugstack.conf.
+def deployed(folder: Path) -> Path:
+    """Let a folder be its own set in force; return the path of the manifest."""
+    return put_in_force(folder) / manifest.FILE_NAME
+
+
+def compile_manifest(host: Host, args: tuple[str, ...] = ("hooks.py",)) -> Path:
+    """Write the manifest that 'slurmhooks deploy' writes for a line of plugstack.conf.
 
     Args:
         host: whose hooks.py the line loads.
-        patterns: the GLOBs that match it.
         args: the arguments of the line.
     """
     sources = [loader.Source(path=str(host.folder / "hooks.py"))]
-    line = manifest_writer.Line(args, sources, [], loader.load(sources))
-    watched = [str(host.folder / name) for name in ("hooks.py", "absent.py", *([] if patterns else [""]))]
-    path = host.folder / "slurmhooks.manifest"
-    # The manifest records the folder's modification time, so all files of the test must already exist.
-    host.script("")
-    path.write_text("")
-    path.write_text(manifest_writer.render([line], watched, host.build.slurm, map(str, patterns)))
+    line = manifest_writer.ManifestLine(args, sources, [], loader.load(sources))
+    path = deployed(host.folder)
+    path.write_bytes(manifest_writer.render([line], host.build.slurm, identity.here()))
     return path
 
 
+def edit(path: Path, old: str, new: str) -> None:
+    """Replace a text in a manifest, which keeps a right checksum."""
+    first, _, rest = path.read_text().partition("\n")
+    assert old in rest
+    path.write_bytes(manifest_writer.sealed(first.rpartition(" ")[0] + " ", rest.replace(old, new).encode()))
+
+
 def compile_scrun(host: Host, script: str | None) -> None:
-    """Write the manifest that 'slurmhooks compile' writes for scrun, with hooks.py if it exists.
+    """Write the manifest that 'slurmhooks deploy' writes for scrun, with hooks.py if it exists.
 
     Args:
         host: whose files it names.
@@ -38,8 +47,7 @@ def compile_scrun(host: Host, script: str | None) -> None:
     sources = [loader.Source(path=str(hooks))] if hooks.exists() else []
     path = None if script is None else str(host.folder / script)
     scrun = manifest_writer.Point("scrun", sources, ("debug3", "4096"), path)
-    watched = [str(host.folder / name) for name in ("hooks.py", "slurmhooks.toml")]
-    (host.folder / "slurmhooks.manifest").write_text(manifest_writer.render([], watched, host.build.slurm, (), [scrun]))
+    deployed(host.folder).write_bytes(manifest_writer.render([], host.build.slurm, identity.here(), [scrun]))
 
 
 def launch(host: Host, context: str, calls: str) -> Run:

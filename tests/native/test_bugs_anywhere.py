@@ -10,6 +10,8 @@ import pytest
 
 from tests.native.hosting import ERROR_ID, Host, Run
 
+pytestmark = pytest.mark.slow
+
 NAMESPACE = ["unshare", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"]), "--mount"]
 
 STATES = {
@@ -283,12 +285,13 @@ def test_a_worker_reports_a_bug_as_always(host: Host, state: str) -> None:
 
     def submit(state: str) -> tuple[list[tuple[int, str]], list[str]]:
         write_site(host, state, "fail", [])
-        # Otherwise the supervisor may find in time that the files of the site are gone, and report that, too.
-        host.config("[hooks]\npaths = ['hooks.py']\n[job_submit]\nreload = false\n")
         calls = "\n".join(f"job_submit js account={word}" for word in ("change", *bugs, "imported"))
         run = host.run(f"open js $job_submit\n{calls}", wrapper=NAMESPACE, quiet=False)
         assert run.of("job_submit")[0].rc == 0, run.lines()
         assert run.said("imported") == ["names=[]"], run.lines()
+        # Where the folder is hidden, the supervisor sees that the set is lost, and tries to load what is in force then.
+        tried = {error for line in run.lines() if "not go into service" in line for error in ERROR_ID.findall(line)}
+        run.log = [(level, text) for level, text in run.log if not tried.intersection(ERROR_ID.findall(text))]
         answers = [(each.rc, ERROR_ID.sub("error ID", str(each["err_msg"]))) for each in run.of("job_submit")[1:-1]]
         assert {rc for rc, _ in answers} == {-1, 2002}  # bugs, and refusals whose text or code is a bug
         return answers, sorted(line for line in report(run, host.folder) if "error ID" in line)

@@ -8,6 +8,8 @@ import pytest
 
 from tests.native.hosting import Host
 
+pytestmark = pytest.mark.slow
+
 SPANK_CALLBACKS = (
     *("init", "init_post_opt", "local_user_init", "user_init", "task_init_privileged", "task_init"),
     *("task_post_fork", "task_exit", "exit", "slurmd_exit", "job_prolog", "job_epilog"),

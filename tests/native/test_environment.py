@@ -15,6 +15,7 @@ from slurmhooks.files import trusted
 from tests.native.building import PLAIN
 from tests.native.conftest import built
 from tests.native.hosting import Host, Run
+from tests.sets import put_in_force
 
 pytestmark = pytest.mark.slow
 
@@ -153,7 +154,7 @@ def no_environment(folder: Path) -> Case:
 
 def few_descriptors(folder: Path) -> Case:
     """Only few file descriptors are available."""
-    return {}, None, ["sh", "-c", 'ulimit -n 16; exec "$0" "$@"']
+    return {}, None, ["sh", "-c", 'ulimit -n 18; exec "$0" "$@"']
 
 
 def small_stack(folder: Path) -> Case:
@@ -257,6 +258,7 @@ def test_nothing_is_written(host: Host, tmp_path: Path) -> None:
     # Python caches the byte code only of files that are old enough.
     os.utime(host.site("hook.job_submit(lambda job: None)\nhook.spank.init(lambda spank: None)"), (1e9, 1e9))
     host.use_copy_of_plugins()
+    put_in_force(host.folder)
     before = sorted(path for path in tmp_path.rglob("*"))
     run = host.run("open js $job_submit\njob_submit js\nopen sp $spank hooks.py\ncontext remote\ncall sp init")
     assert [run.one("job_submit").rc, run.one("call").rc] == [0, 0]
@@ -320,6 +322,7 @@ def test_without_slurm_conf(host: Host, monkeypatch: pytest.MonkeyPatch) -> None
     """Without SLURM_CONF, as in most of Slurm's programs, plugins use the folder that they were built for."""
     etc = host.build.sysconfdir
     etc.mkdir(exist_ok=True)
+    put_in_force(etc)
     monkeypatch.setattr(trusted, "_owners", (0, os.getuid()))
     try:
         trusted.check(str(etc))

@@ -25,8 +25,17 @@ def submit(job):
 """A hook file whose handler creates a file, which shows that it is in service."""
 
 
-def test_changed_files_go_into_service(host: Host, tmp_path: Path) -> None:
-    """A replaced hook file goes into service soon. Until then the old one serves requests, and never after."""
+def another_set(folder: Path) -> None:
+    """Make a set with SECOND, which comes into force when ``new.set`` is renamed."""
+    place = folder / "other"
+    place.mkdir()
+    (place / "hooks.py").write_text(SECOND)
+    (place / "slurmhooks.toml").write_text("[hooks]\npaths = ['hooks.py']\n")
+    (folder / "new.set").symlink_to(place)
+
+
+def test_another_set_goes_into_service(host: Host, tmp_path: Path) -> None:
+    """A set that is in force goes into service soon. Until then the old one serves requests, and never after."""
     host.site(
         """
         @hook.job_submit
@@ -34,13 +43,13 @@ def test_changed_files_go_into_service(host: Host, tmp_path: Path) -> None:
             log.info("ran", version=1)
         """
     )
-    (tmp_path / "new.py").write_text(SECOND)
+    another_set(tmp_path)
     run = host.run(
         """
         open js $job_submit
         job_submit js
-        rename $dir/new.py $dir/hooks.py
-        until $dir/second
+        rename $dir/new.set $dir/slurmhooks.set
+        until $dir/other/second
         job_submit js
         end
         job_submit js
@@ -53,11 +62,10 @@ def test_changed_files_go_into_service(host: Host, tmp_path: Path) -> None:
     assert {result.rc for result in run.of("job_submit")} == {0}
 
 
-def test_changed_files_that_are_not_watched(host: Host, tmp_path: Path) -> None:
-    """With reload = false a changed file goes into service when 'slurmhooks reload' is called, and not before."""
+def test_a_set_is_loaded_again_if_a_command_asks_for_it(host: Host, tmp_path: Path) -> None:
+    """A set is loaded when it comes into force, or a command asks for it; no changed file is looked for."""
     host.site("@hook.job_submit\ndef submit(job):\n    log.info('ran', version=1)\n")
     (tmp_path / "new.py").write_text(SECOND)
-    host.config("[hooks]\npaths = ['hooks.py']\n[job_submit]\nreload = false\n")
     script = """
         open js $job_submit
         rename $dir/new.py $dir/hooks.py
@@ -69,7 +77,7 @@ def test_changed_files_that_are_not_watched(host: Host, tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(host.run, script)
         wait_for((tmp_path / "changed").exists, "the change")
-        assert requests.ask("reload", str(tmp_path), os.getuid(), PATIENCE) == [{"generation": 2}]
+        assert requests.ask(requests.SERVE, str(tmp_path), os.getuid(), PATIENCE) == [{"generation": 2}]
         (tmp_path / "reloaded").touch()
         run = running.result()
     assert run.said("ran") == ["version=1", "version=2"]
@@ -87,14 +95,14 @@ def test_a_handler_may_close_descriptors(host: Host, tmp_path: Path) -> None:
             os.closerange(int(job.name), 65536)
         """
     )
-    (tmp_path / "new.py").write_text(SECOND)
+    another_set(tmp_path)
     run = host.run(
         """
         open js $job_submit
         job_submit js name=0
         job_submit js name=3
-        rename $dir/new.py $dir/hooks.py
-        until $dir/second
+        rename $dir/new.set $dir/slurmhooks.set
+        until $dir/other/second
         job_submit js name=3
         end
         """
@@ -175,5 +183,5 @@ def test_an_event_that_fails_in_its_midst_is_refused(host: Host) -> None:
     )
     assert [result.rc for result in run.of("job_submit")] == [-1, -1, 0]
     assert "KeyError: 'no_such_member'" in run
-    assert "expected str instance, object found" in run
+    assert "argument of type 'object' is not" in run
     assert run.one("balance")["alive"] == 0

@@ -127,11 +127,7 @@ def test_python_starts_in_the_child(each_host: Host) -> None:
     assert {result["signal"] for result in run.of("fork")} == {0}
 
 
-INSIDE = {
-    "asleep in C": "time.sleep(0.01)",
-    "busy in Python": "work()",
-    "in Slurm's log": "log.debug3('x')",
-}
+INSIDE = {"asleep in C": "time.sleep(0.01)", "busy in Python": "work()", "in Slurm's log": "log.debug3('x')"}
 
 
 @pytest.mark.parametrize("body", INSIDE.values(), ids=INSIDE)

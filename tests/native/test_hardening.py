@@ -12,8 +12,8 @@ import pytest
 from tests.native.building import PLAIN
 from tests.native.conftest import built
 
-LAZY = ("prep_python.so", "slurmhooks_own_lua.so")
-"""Both are loaded before or without some functions that they refer to: the first by slurmd, too, the second before
+LAZY = ("prep_python.so", "slurmhooks_own_lua.so", "slurmhooks_submission.so")
+"""They are loaded before or without some functions that they refer to: the first by slurmd, too, the others before
 Slurm's library."""
 CORE = "libslurmhooks_core.so"
 WITHOUT_CALLS = "site_factor_python.so"
@@ -27,6 +27,10 @@ CALLED = {
     "slurmhooks_own_lua.so": (
         r"slurmhooks_own_lua_\w+|(job|part|resv)_list|last_(job|resv)_update|(slurm_)?(log_var|error|get_log_level)"
         r"|get_job_script|assoc_mgr_fill_in_\w+"
+    ),
+    "slurmhooks_submission.so": (
+        r"slurm_(submit_batch_job|submit_batch_het_job|allocate_resources_blocking|allocate_het_job_blocking|job_will_run"
+        r"|het_job_will_run)|slurmdb_get_first_(avail|het_job)_cluster|connect"
     ),
     CORE: "slurmhooks_core",
     # The plugin points of slurmctld.

@@ -9,6 +9,8 @@ import pytest
 
 from tests.native.hosting import ERROR_ID, Host, Run
 
+pytestmark = pytest.mark.slow
+
 SITE = """
 import atexit, ctypes, faulthandler, gc, locale, os, resource, signal, subprocess, sys, threading, time
 

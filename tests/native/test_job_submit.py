@@ -227,7 +227,7 @@ def test_messages_for_the_user(host: Host) -> None:
     )
     accepted, refused = run.of("job_submit")
     assert (accepted.rc, accepted["err_msg"]) == (0, "lua\none\ntwo words")
-    assert (refused.rc != 0, refused["err_msg"]) == (True, "one\ntwo words\nthree [hooks:submit]")
+    assert (refused.rc != 0, refused["err_msg"]) == (True, "one\ntwo words\nthree (hooks:submit)")
     assert run.one("balance")["alive"] == 0
 
 
@@ -245,6 +245,15 @@ def test_codes_of_a_refusal(host: Host, code: str, number: int) -> None:
         """
     )
     assert host.run("open js $job_submit\njob_submit js").one("job_submit").rc == number
+
+
+def test_on_unavailable_does_not_accept_what_a_worker_has_begun(host: Host) -> None:
+    """A request whose worker ends is refused: only those that no worker could take are accepted."""
+    host.site("@hook.job_submit\ndef submit(job):\n    import os\n    os._exit(0)\n")
+    host.config("[hooks]\npaths = ['hooks.py']\n[job_submit]\non_unavailable = 'accept'\n")
+    run = host.run("open js $job_submit\njob_submit js")
+    assert "ended before it answered" in run
+    assert run.one("job_submit").rc != 0
 
 
 def test_views_end_with_the_call(each_host: Host) -> None:

@@ -16,6 +16,7 @@ import pytest
 from slurmhooks.jobcomp.spool import Spool
 from tests.native.hosting import Host, Run
 from tests.native.workers import below, wait_for
+from tests.sets import put_in_force
 
 pytestmark = pytest.mark.slow
 
@@ -49,10 +50,10 @@ class Site:
         self.settings()
 
     def settings(self, **settings: object) -> None:
-        """Write ``[job_end]``."""
+        """Write ``[jobcomp]``."""
         values = {"timeout": 60.0, "backoff": 0.01, "backoff_limit": 0.02} | settings
         lines = [f"{name} = {json.dumps(value)}" for name, value in values.items()]
-        self.host.config("\n".join(["[hooks]", 'paths = ["hooks.py"]', "[job_end]", *lines]))
+        self.host.config("\n".join(["[hooks]", 'paths = ["hooks.py"]', "[jobcomp]", *lines]))
 
     def hooks(self, text: str) -> None:
         """Write the hook file; ``note(NAME, event)`` tells the test that a handler has a record."""
@@ -86,6 +87,7 @@ class Site:
     def start(self, text: str, output: Any = subprocess.PIPE, log: Any = subprocess.PIPE) -> subprocess.Popen[bytes]:
         """Start a host that runs a script with the plugin open."""
         script = self.host.script(self.script(text))
+        put_in_force(self.folder)
         return subprocess.Popen(
             [self.host.build.host, "-f", script],
             env={"PATH": os.defpath, "SLURM_CONF": str(self.folder / "slurm.conf"), **self.host.sanitizers()},
@@ -290,7 +292,7 @@ def test_a_lenient_handler_is_not_tried_again(site: Site) -> None:
 
 
 def test_calls_are_passed_on(site: Site) -> None:
-    """The plugin of [job_end] next gets init, set_location, every record, get_jobs and fini.
+    """The plugin of [jobcomp] next gets init, set_location, every record, get_jobs and fini.
 
     Slurm gets its return codes.
     """
@@ -332,9 +334,9 @@ def test_others_may_not_write_the_next_plugin(site: Site) -> None:
 def test_a_wrong_configuration_loses_nothing(site: Site) -> None:
     """With a file that is not TOML slurmctld starts, says what is wrong, and records wait for its repair."""
     site.hooks(ONE)
-    site.host.config("[job_end]\nspool = 3\n")
+    site.host.config("[jobcomp]\nspool = 3\n")
     run = site.host.run(site.script("job_end js\nclose js"))
-    assert "job_end.spool: must be" in run
+    assert "jobcomp.spool: must be" in run
     assert run.one("open").rc == run.one("job_end").rc == 0
     assert len(site.left()) == 1
 

@@ -6,12 +6,15 @@ from collections.abc import Callable
 
 import pytest
 
-from slurmhooks.site import manifest_writer
+from slurmhooks import identity
+from slurmhooks.site import manifest, manifest_writer
+from tests.native import manifests
 from tests.native.hosting import Host, Run
 from tests.native.manifests import compile_manifest, launch
 from tests.native.test_spank import CALLBACKS
 
 SITE = """
+# the file
 number = hook.spank.option("number", "N", usage="a number", type=int)
 plain = hook.spank.option("plain", "WORD", usage="any word", contexts=("local", "remote"))
 flag = hook.spank.option("flag", usage="100% a flag")
@@ -124,9 +127,9 @@ def test_python_is_started_before_tasks_are_forked(host: Host) -> None:
     assert run.said("loaded") == ["here=False"]
 
 
-def edit(host: Host, old: str, new: str) -> None:
-    """Replace a text in the manifest."""
-    path = host.folder / "slurmhooks.manifest"
+def damage(host: Host, old: str, new: str) -> None:
+    """Replace a text in the manifest, whose checksum is wrong then."""
+    path = host.folder / manifest.FILE_NAME
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
@@ -134,57 +137,45 @@ def edit(host: Host, old: str, new: str) -> None:
 
 def replace_by_folder(host: Host) -> None:
     """Replace the manifest by a folder."""
-    (host.folder / "slurmhooks.manifest").unlink()
-    (host.folder / "slurmhooks.manifest").mkdir()
+    (host.folder / manifest.FILE_NAME).unlink()
+    (host.folder / manifest.FILE_NAME).mkdir()
 
 
 def change_group(host: Host) -> None:
     """Make the manifest writable for another group."""
-    os.chown(host.folder / "slurmhooks.manifest", 0, 65534)
-    (host.folder / "slurmhooks.manifest").chmod(0o664)
+    os.chown(host.folder / manifest.FILE_NAME, 0, 65534)
+    (host.folder / manifest.FILE_NAME).chmod(0o664)
 
 
 def replace_by_fifo(host: Host) -> None:
     """Replace the manifest by a FIFO, on which open() blocks."""
-    (host.folder / "slurmhooks.manifest").unlink()
-    os.mkfifo(host.folder / "slurmhooks.manifest")
+    (host.folder / manifest.FILE_NAME).unlink()
+    os.mkfifo(host.folder / manifest.FILE_NAME)
 
 
 def replace_by_loop(host: Host) -> None:
     """Replace the manifest by a link to itself, which not even root can open."""
-    (host.folder / "slurmhooks.manifest").unlink()
-    (host.folder / "slurmhooks.manifest").symlink_to("slurmhooks.manifest")
-
-
-def replace_hook_file(host: Host) -> None:
-    """Replace the hook file by another file with the same content, size and times."""
-    path = host.folder / "hooks.py"
-    times = [(place, place.stat()) for place in (path, host.folder)]
-    path.rename(host.folder / "old.py")
-    host.site(SITE)
-    for place, status in times:
-        os.utime(place, ns=(status.st_atime_ns, status.st_mtime_ns))
+    (host.folder / manifest.FILE_NAME).unlink()
+    (host.folder / manifest.FILE_NAME).symlink_to(manifest.FILE_NAME)
 
 
 CHANGES: dict[str, Callable[[Host], object]] = {
-    "edited": lambda host: host.site(SITE + "# more\n"),
-    "touched": lambda host: os.utime(host.folder / "hooks.py", (1, 1)),
-    "replaced": replace_hook_file,
-    "appeared": lambda host: (host.folder / "absent.py").write_text(""),
-    "damaged": lambda host: edit(host, "call ", "called "),
-    "cut": lambda host: edit(host, "\nend\n", "\n"),
-    "garbage": lambda host: (host.folder / "slurmhooks.manifest").write_bytes(bytes(range(256)) * 10),
-    "empty": lambda host: (host.folder / "slurmhooks.manifest").write_text(""),
-    "another release": lambda host: edit(host, f"{host.build.slurm:#x}", "0x10000"),
-    "writable by all": lambda host: (host.folder / "slurmhooks.manifest").chmod(0o666),
+    "wrong": lambda host: manifests.edit(host.folder / manifest.FILE_NAME, "call ", "called "),
+    "damaged": lambda host: damage(host, "# the file\n", "# the bill\n"),
+    "cut": lambda host: damage(host, "\nend\n", "\n"),
+    "garbage": lambda host: (host.folder / manifest.FILE_NAME).write_bytes(bytes(range(256)) * 10),
+    "empty": lambda host: (host.folder / manifest.FILE_NAME).write_text(""),
+    "another build": lambda host: damage(host, identity.here(), "0123456789abcdef"),
+    "another release": lambda host: damage(host, f"{host.build.slurm:#x}", "0x10000"),
+    "writable by all": lambda host: (host.folder / manifest.FILE_NAME).chmod(0o666),
     "writable by a group": lambda host: change_group(host),
-    "of somebody": lambda host: os.chown(host.folder / "slurmhooks.manifest", 65534, 0),
+    "of somebody": lambda host: os.chown(host.folder / manifest.FILE_NAME, 65534, 0),
     "a folder": replace_by_folder,
     "a pipe": replace_by_fifo,
     "unreadable": replace_by_loop,
-    "too large": lambda host: edit(host, "\nend\n", "\n" + "# more\n" * 200_000 + "end\n"),
-    "foreign": lambda host: edit(host, "slurmhooks-manifest 2 ", "slurmhooks-manifest 1 "),
-    "another line": lambda host: edit(host, "line hooks.py", "line other.py"),
+    "too large": lambda host: os.truncate(host.folder / manifest.FILE_NAME, (16 << 20) + 1),
+    "foreign": lambda host: damage(host, "slurmhooks-manifest 4 ", "slurmhooks-manifest 3 "),
+    "another line": lambda host: manifests.edit(host.folder / manifest.FILE_NAME, "line hooks.py", "line other.py"),
 }
 """Changes that make a manifest invalid."""
 NEED_ROOT = ("writable by a group", "of somebody")
@@ -201,21 +192,18 @@ def test_a_manifest_that_does_not_hold(host: Host, change: str) -> None:
     run = launch(host, "remote", "call sp init\noption sp number 3\ncall sp user_init")
     assert run.said("values") == ["number=3 plain=None flag=None"]
     assert {result.rc for result in run.of("call")} == {0}
-    assert len([text for _, text in run.log if "run 'slurmhooks compile'" in text]) == 1
+    assert len([text for _, text in run.log if "run 'slurmhooks deploy'" in text]) == 1
 
 
 def test_damage_anywhere(each_host: Host) -> None:
-    """No damage of a manifest crashes its reader, and a manifest that is cut off is invalid."""
+    """A manifest with a damaged byte, or that is cut off, is invalid, and crashes nothing."""
     each_host.site(SITE)
-    path = compile_manifest(each_host)
-    # A valid copy that watches no files.
-    rows = [row for row in path.read_text().splitlines() if not row.startswith(("file ", "absent "))]
-    (each_host.folder / "copy").write_text("\n".join([*rows, ""]))
-    (each_host.folder / "long").write_text("\n".join([rows[0], "line" + " word" * 200, "end", ""]))
-    result = each_host.run("damage_manifest $dir/copy").one("damage_manifest")
+    compile_manifest(each_host)
+    words = manifest_writer.header(each_host.build.slurm, identity.here())
+    (each_host.folder / "long").write_bytes(manifest_writer.sealed(words, b"line" + b" word" * 200 + b"\nend\n"))
+    result = each_host.run(f"damage_manifest $dir/{manifest.FILE_NAME}").one("damage_manifest")
+    assert (result["whole"], result["cut"], result["changed"]) == (1, 0, 0)
     assert each_host.run("damage_manifest $dir/long").one("damage_manifest")["whole"] == 0
-    assert result["whole"] == 1
-    assert result["cut"] == 1  # without the end of the last line it is still complete
 
 
 def test_a_start_that_fails(host: Host) -> None:
@@ -228,86 +216,25 @@ def test_a_start_that_fails(host: Host) -> None:
     assert [result.rc for result in run.of("call")] == [0, -3000, 0, 0]
 
 
-def replace_folder(host: Host) -> None:
-    """Replace a folder by another one with hook files of the same names."""
-    folder = host.folder / "hooks.d"
-    folder.rename(host.folder / "old.d")
-    folder.mkdir()
-    (folder / "site_a.py").touch()
-
-
-BESIDE: dict[str, tuple[bool, Callable[[Host], object]]] = {
-    "nothing": (True, lambda host: None),
-    "its time alone": (True, lambda host: os.utime(host.folder / "hooks.d", (1, 1))),
-    "byte code": (True, lambda host: (host.folder / "hooks.d" / "__pycache__").mkdir()),
-    "a temporary file": (True, lambda host: (host.folder / "hooks.d" / ".site_b.py.swp").touch()),
-    "a copy": (True, lambda host: (host.folder / "hooks.d" / "site_a.py~").touch()),
-    "another start": (True, lambda host: (host.folder / "hooks.d" / "b.py").touch()),
-    "too short a name": (True, lambda host: (host.folder / "hooks.d" / "site.py").touch()),
-    "one that fits": (False, lambda host: (host.folder / "hooks.d" / "site_b.py").touch()),
-    "one fewer": (False, lambda host: (host.folder / "hooks.d" / "site_a.py").unlink()),
-    "another folder": (False, replace_folder),
-}
-"""Changes in a folder of hook files, and whether the manifest is still valid afterwards."""
-
-
-@pytest.mark.parametrize("change", BESIDE)
-def test_what_happens_beside_hook_files(each_host: Host, change: str) -> None:
-    """A manifest becomes invalid if its GLOB matches other files, but not because of files of editors or Python.
-
-    'slurmhooks status' agrees with C.
-    """
-    each_host.site("hook.spank.task_exit(lambda spank: None)")
-    folder = each_host.folder / "hooks.d"
-    folder.mkdir()
-    (folder / "site_a.py").touch()
-    path = compile_manifest(each_host, folder / "site_*.py")
-    holds, happen = BESIDE[change]
-    happen(each_host)
-    assert (manifest_writer.outdated(str(path)) is None) == holds
-    run = launch(each_host, "local", "call sp init")
-    assert run.one("call").rc == 0
-    assert has_python(run) != holds
-    assert ("run 'slurmhooks compile'" in run) != holds
-
-
-def test_a_folder_that_is_gone(host: Host) -> None:
-    """A launch fails if the folder of its hook files is gone, although it was there when the manifest was written."""
-    host.site(SITE)
-    folder = host.folder / "hooks.d"
-    folder.mkdir()
-    compile_manifest(host, folder / "*.py", args=("hooks.d/*.py",))
-    calls = "open sp $spank hooks.d/*.py\ncontext remote\ncall sp init"
-    assert host.run(calls).one("call").rc == 0
-    folder.rmdir()
-    run = host.run(calls)
-    assert run.one("call").failed
-    assert f"{folder}: does not exist; hook files are expected in it" in run
-
-
-def test_a_manifest_of_other_hook_files(host: Host) -> None:
-    """If hook files change after C has read the manifest, each value still goes to its option."""
+def test_options_in_another_order(host: Host) -> None:
+    """If a manifest names options in another order than the hook files, each value still goes to its option."""
     host.site(SITE)
     path = compile_manifest(host)
-    rows = path.read_text().splitlines()
-    places = [place for place, row in enumerate(rows) if row.startswith("option ")]
-    options = [rows[place] for place in places]
-    for place, row in zip(places, reversed(options), strict=True):
-        rows[place] = row
-    path.write_text("\n".join([*rows, ""]).replace(" flag ", " gone "))
+    options = [row for row in path.read_text().splitlines(keepends=True) if row.startswith("option ")]
+    manifests.edit(path, "".join(options), "".join(reversed(options)).replace(" flag ", " gone "))
     calls = "option sp plain word\noption sp gone\noption sp number 7"
     run = launch(host, "remote", f"call sp init\n{calls}\ncall sp user_init")
     assert run.said("values") == ["number=7 plain='word' flag=None"]
     assert "unknown option --gone: no hook file" in run
 
 
-def test_python_has_the_manifest_of_c(host: Host) -> None:
-    """Python loads what the manifest named when C read it, whatever replaces the manifest before Python starts."""
+def test_a_launch_reads_all_at_its_first_callback(host: Host) -> None:
+    """Python runs the hook files whose contents C has read, whatever has become of them and of the manifest."""
     host.site(SITE)
-    host.site("hook.spank.user_init(lambda spank: log.info('another file'))", name="other.py")
     path = compile_manifest(host)
-    (host.folder / "later").write_text(path.read_text().replace("hooks.py\ncall", "other.py\ncall"))
-    replaced = f"rename $dir/later {path}"
+    (host.folder / "empty").write_text("")
+    host.site("hook.spank.user_init(lambda spank: log.info('another file'))")
+    replaced = f"rename $dir/empty {path}"
     run = launch(host, "remote", f"call sp init\n{replaced}\noption sp number 3\ncall sp user_init")
     assert run.said("values") == ["number=3 plain=None flag=None"]
     assert run.said("another file") == []

@@ -7,22 +7,25 @@ from pathlib import Path
 
 import pytest
 
+from slurmhooks import identity
 from slurmhooks.handlers.registry import Registry
 from slurmhooks.site import manifest_writer
 from tests.native.hosting import Host
+from tests.native.manifests import deployed
+from tests.sets import put_in_force
 
 
 def write_manifest(host: Host, records: Sequence[Sequence[str]]) -> None:
     """Write a manifest with records for health checks."""
     host.folder.joinpath("slurm.conf").touch()
     point = manifest_writer.Point("node", (), ("debug3", "4096"), registry=Registry((), ()), records=records)
-    text = manifest_writer.render([], [], host.build.slurm, (), [point])
-    host.folder.joinpath("slurmhooks.manifest").write_text(text)
+    deployed(host.folder).write_bytes(manifest_writer.render([], host.build.slurm, identity.here(), [point]))
 
 
 def run(host: Host, *, name: str | None = "n1", cwd: Path | None = None) -> tuple[int, str, bool]:
     """Run the program as slurmd does; return its exit code, its output, and whether it has loaded libpython."""
-    program = host.build.plugins / "slurmhooks_health"
+    program = host.build.plugins / "slurmhooks" / "slurmhooks_health"
+    put_in_force(host.folder)
     env = {"SLURM_CONF": str(host.folder / "slurm.conf"), "LD_DEBUG": "files"}
     command = [str(program) if cwd is None else f"./{program.name}"]
     env |= {} if name is None else {"SLURMD_NODENAME": name}
@@ -43,7 +46,7 @@ def test_it_must_know_its_node(host: Host, with_manifest: bool) -> None:
     """Without the variable of slurmd it changes nothing and says what to do; also if it is started by a short path."""
     if with_manifest:
         write_manifest(host, [["call", "health_check", "63"]])
-    code, said, _ = run(host, name=None, cwd=host.build.plugins)
+    code, said, _ = run(host, name=None, cwd=host.build.plugins / "slurmhooks")
     assert code == 1
     assert "SLURMD_NODENAME is not set" in said
     assert "slurmhooks try health" in said
@@ -52,7 +55,7 @@ def test_it_must_know_its_node(host: Host, with_manifest: bool) -> None:
 def test_the_embedded_interpreter_knows_the_arguments_of_ready_made_checks(host: Host) -> None:
     """Their names come from annotations, which the modules in the core library mostly lack (native/frozen.py)."""
     host.folder.joinpath("slurm.conf").touch()
-    host.config('[[health.checks]]\ncheck = "mount"\npath = "/scratch"\nfree = "5%"\n')
+    host.config('[[node.checks]]\ncheck = "mount"\npath = "/scratch"\nfree = "5%"\n')
     code, said, _ = run(host)
     assert code == 1
     assert "free: unknown key; mount has path, type, options" in said

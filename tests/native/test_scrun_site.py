@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 from tests.native.hosting import Host
-from tests.native.manifests import compile_scrun
+from tests.native.manifests import compile_scrun, deployed
 
 SITE = """
 local loaded = 0
@@ -69,7 +69,7 @@ def test_arguments_and_results(each_host: Host) -> None:
     assert [out.rc for out in run.of("stage_out")] == [0, -1]
     texts = [text for _, text in run.log]
     assert texts[:2] == [texts[0], "site loaded"]
-    assert "Python starts in every scrun; run 'slurmhooks compile'" in texts[0]
+    assert "Python starts in every scrun; run 'slurmhooks deploy'" in texts[0]
     assert "site in box /b /spool /spool/config.json 4711 2001 2002 A=1 C=3" in texts
     assert "site moved /orig/bundle" in texts
     where = "/orig/bundle nil /orig/root /spool /spool/config.json 4711 2001 2002"
@@ -121,6 +121,22 @@ def test_a_bad_script_ends_scrun_at_the_start(host: Host, script: str, why: str)
     assert re.search(why, str(host.run("lua $lua").one("lua")["why"]))
 
 
+def test_libraries_beside_the_script(host: Host) -> None:
+    """The script requires those of its own set, also in folders; what is wrong in one is said."""
+    folder = host.folder / "lua"
+    (folder / "more").mkdir(parents=True)
+    text = "local limits, more = require('limits'), require('more.limits')\nslurm.log_info(limits .. more)\n"
+    (folder / "site.lua").write_text(text + SITE)
+    host.config('[scrun]\nlua = "lua/site.lua"\n')
+    (folder / "limits.lua").write_text("return 'one'\n")
+    (folder / "more" / "limits.lua").write_text("return 'two'\n")
+    run = host.run("lua $lua")
+    assert run.one("lua")["why"] is None
+    assert "onetwo" in run
+    (folder / "limits.lua").write_text("return = 1\n")
+    assert "lua/limits.lua:1: unexpected symbol" in str(host.run("lua $lua").one("lua")["why"])
+
+
 @pytest.mark.parametrize("with_manifest", [True, False], ids=["manifest", "none"])
 @pytest.mark.parametrize(
     "text",
@@ -153,6 +169,7 @@ def test_staging_with_a_manifest(host: Host) -> None:
     assert run.said("first") == [""]
     assert [run.one(name).rc for name in ("stage_in", "stage_out")] == [0, 0]
     host.site("hook.scrun.stage_in(lambda container: log.info('the second one'))")
+    deployed(host.folder).unlink()
     run = host.run("lua $lua\nstage_in id=silent bundle=/b")
     assert run.said("first") == []
     assert run.said("the second one") == [""]

@@ -11,6 +11,8 @@ import pytest
 from tests.native.building import PLAIN, ROOT
 from tests.native.conftest import built
 
+pytestmark = pytest.mark.slow
+
 NAMESPACE = ["unshare", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"]), "--mount"]
 SCRIPT = Path(__file__).with_name("full_disk.py")
 

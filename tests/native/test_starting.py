@@ -14,6 +14,8 @@ from slurmhooks.wire.tables import FILE_NAME
 from tests.native.hosting import Host
 from tests.native.test_spank import CALLBACKS
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 CORE = Path("slurmhooks") / "libslurmhooks_core.so"
 
@@ -77,7 +79,7 @@ DAMAGES: dict[Callable[[Host], None], str] = {
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: str(damage.__name__))
 def test_every_entry_point_fails_closed(host: Host, damage: Callable[[Host], None]) -> None:
-    """All calls of SPANK and scrun return their failure codes, the log says why, and the process continues.
+    """All calls of SPANK, cli_filter and scrun return their failure codes, the log says why, and the process continues.
 
     The plugin for slurmctld works, as it does not need the core library.
     """
@@ -93,6 +95,9 @@ def test_every_entry_point_fails_closed(host: Host, damage: Callable[[Host], Non
         job_submit js account=a
         open sp $spank hooks.py
         {calls}
+        open filter $plugins/cli_filter_python.so
+        enter filter cli_filter_p_setup_defaults
+        enter filter cli_filter_p_pre_submit
         lua $lua
         stage_in bundle=/b
         stage_out
@@ -103,7 +108,7 @@ def test_every_entry_point_fails_closed(host: Host, damage: Callable[[Host], Non
     assert len(run.of("call")) == sum(map(len, CALLBACKS.values()))
     assert {result["callback"] for result in run.of("call")} == {name for names in CALLBACKS.values() for name in names}
     assert {result.rc for result in run.of("call")} == {-3000}
-    assert [run.one(name).rc for name in ("stage_in", "stage_out")] == [-1, -1]
+    assert [result.rc for name in ("enter", "stage_in", "stage_out") for result in run.of(name)] == [-1] * 4
     assert run.one("job_submit").rc == 0
     assert DAMAGES[damage] in run
     assert run.one("balance")["alive"] == 0

@@ -11,6 +11,8 @@ import pytest
 from slurmhooks.log import CONTINUED, PREFIX, visible
 from tests.native.hosting import Host
 
+pytestmark = pytest.mark.slow
+
 SIGNS = "ab c\n\n\t\x1b\x85\u2028\u202eä"
 
 
@@ -99,8 +101,8 @@ def test_messages(each_host: Host) -> None:
     )
     run = each_host.run("open js $job_submit\n" + "job_submit js\n" * len(texts) + "balance")
     said = [str(result["err_msg"]).partition("\n") for result in run.of("job_submit")]
-    assert all(first.endswith("[hooks:submit]") for first, _, _ in said)
-    messages = ["".join((first[: -len(" [hooks:submit]")], *others)) for first, *others in said]
+    assert all(first.endswith("(hooks:submit)") for first, _, _ in said)
+    messages = ["".join((first[: -len(" (hooks:submit)")], *others)) for first, *others in said]
     cut = messages.pop(-2)
     assert messages == ["100%s %n %d", r"a\x00b", r"\xff", "one\ntwo", r"\x1b[2J\r\u202e", ""]
     assert len(cut) <= 4096

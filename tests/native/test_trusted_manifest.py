@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from slurmhooks.files import home
 from tests.native.hosting import Host, Run
-from tests.native.manifests import compile_manifest
+from tests.native.manifests import compile_manifest, deployed
 
 NOBODY = 65534
 ROUNDS = 25
@@ -23,18 +24,25 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only processes of roo
 def write_manifest(host: Host, folder: Path) -> Path:
     """Write a manifest into a folder; with it init does not start Python."""
     host.site("hook.spank.task_exit(lambda spank: None)")
-    path = host.folder / "hooks.py"
-    manifest = compile_manifest(host, path, args=(str(path),))
+    manifest = compile_manifest(host, args=(str(host.folder / "hooks.py"),))
     folder.mkdir(parents=True, exist_ok=True)
-    return manifest.rename(folder / manifest.name)
+    return manifest.rename(deployed(folder))
 
 
-def launch(host: Host, conf: str, cwd: Path | None = None, wrapper: Sequence[str] = (), rc: int = 0) -> Run:
-    """Call init, which returns rc, with SLURM_CONF set to a path. Python starts only if the manifest is not used."""
+def launch(host: Host, conf: str, cwd: Path | None = None, wrapper: Sequence[str] = (), rc: int | None = 0) -> Run:
+    """Call init with SLURM_CONF set to a path. Python starts only if the manifest is not used.
+
+    Args:
+        host: that runs it.
+        conf: the path.
+        cwd: the current folder.
+        wrapper: see Host.run().
+        rc: what init returns; None: anything.
+    """
     env = {"SLURM_CONF": conf}
     script = "open sp $spank $dir/hooks.py\ncontext remote\ncall sp init\nmapped libpython"
     run = host.run(script, env=env, cwd=cwd, wrapper=wrapper)
-    assert run.one("call").rc == rc
+    assert rc is None or run.one("call").rc == rc
     return run
 
 
@@ -51,7 +59,7 @@ EXPOSURES: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize("exposure", EXPOSURES)
-@pytest.mark.parametrize("component", ["site", "site/slurm", "site/slurm/slurmhooks.manifest"])
+@pytest.mark.parametrize("component", ["site", "site/slurm", "site/slurm/.manifest"])
 def test_every_component_is_judged(each_host: Host, component: str, exposure: str) -> None:
     """If others can write a component of its path, the manifest is not used, and the log has the command for repair."""
     folder = each_host.folder / "site" / "slurm"
@@ -69,13 +77,13 @@ def test_every_component_is_judged(each_host: Host, component: str, exposure: st
 def test_links_are_judged(each_host: Host) -> None:
     """Relative and absolute links to files and folders are followed if they and their folders belong to root alone."""
     folder = each_host.folder / "site" / "slurm"
-    manifest = write_manifest(each_host, folder)
+    write_manifest(each_host, folder)
     links = each_host.folder / "links"
     (links / "file").mkdir(parents=True)
     (links / "relative").symlink_to("../site/./slurm/")
     (links / "absolute").symlink_to(folder)
     (links / "back").symlink_to("absolute/../slurm")
-    (links / "file" / manifest.name).symlink_to(f"../relative/{manifest.name}")
+    (links / "file" / home.SET).symlink_to("../relative")
     names = ("relative", "absolute", "back", "file")
     for name in names:
         assert is_taken(launch(each_host, str(links / name / "slurm.conf"))), name
@@ -112,7 +120,7 @@ def test_what_is_no_file(host: Host) -> None:
     """A FIFO in place of the manifest does not block, and a file in place of its folder is an error."""
     folder = host.folder / "site"
     manifest = write_manifest(host, folder)
-    assert not is_taken(launch(host, str(manifest / "slurm.conf")))
+    assert not is_taken(launch(host, str(manifest / "slurm.conf"), rc=-3000))
     manifest.unlink()
     os.mkfifo(manifest)
     assert not is_taken(launch(host, str(folder / "slurm.conf")))
@@ -148,7 +156,7 @@ def test_folders_that_are_swapped(host: Host) -> None:
     good, evil = theirs / "slurm", theirs / "evil"
     manifest = write_manifest(host, good)
     evil.mkdir()
-    (evil / manifest.name).write_bytes(manifest.read_bytes())
+    deployed(evil).write_bytes(manifest.read_bytes())
     manifest.unlink()
     for place in (theirs, evil, evil / manifest.name):
         os.chown(place, NOBODY, NOBODY)

@@ -9,6 +9,7 @@ import pytest
 
 from slurmhooks import identity
 from tests.native.hosting import Host
+from tests.sets import put_in_force
 
 LOAD = """
 import sys
@@ -34,7 +35,7 @@ def test_generations_import_only_the_sites_files(host: Host, tmp_path: Path, poi
     """A generation inherits slurmhooks' modules from the supervisor: a reload is quick and never mixes two versions."""
     (tmp_path / "slurm.conf").touch()
     (tmp_path / "policy.py").write_text("from slurmhooks import Reject, hook, log\n")
-    (tmp_path / "slurmhooks.toml").write_text('[hooks]\npaths = ["policy.py"]\n')
+    (put_in_force(tmp_path) / "slurmhooks.toml").write_text('[hooks]\npaths = ["policy.py"]\n')
     options = ["-X", f"slurmhooks_sysconfdir={tmp_path}", "-X", f"slurmhooks_plugins={host.build.plugins}/slurmhooks"]
     command = [sys.executable, *options, "-c", LOAD, f"slurmhooks.entry.{point}:load"]
     imported = subprocess.check_output(command, text=True).split()
@@ -49,7 +50,7 @@ def test_later_generations_have_everything(host: Host, tmp_path: Path) -> None:
         "from slurmhooks import hook\nimport slurmhooks.job_submit.bounds.computing\n"
         '@hook.job_submit(mode="warn")\ndef limit(job): pass\n'
     )
-    (tmp_path / "slurmhooks.toml").write_text('[hooks]\npaths = ["policy.py"]\n')
+    (put_in_force(tmp_path) / "slurmhooks.toml").write_text('[hooks]\npaths = ["policy.py"]\n')
     options = [
         "-X",
         f"slurmhooks_build={identity.here()}",

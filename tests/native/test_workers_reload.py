@@ -75,14 +75,13 @@ def test_changed_files_go_into_service(start: Start, tmp_path: Path) -> None:
 
 def test_a_set_that_is_prepared(start: Start, tmp_path: Path) -> None:
     """A set is loaded to see whether it can be, without serving; a failure is answered, and leaves what serves."""
-    fixed = {"reload": False}
-    host = start(version=1, settings=fixed)
+    host = start(version=1, still=True)
     ask = f"{requests.PREPARE}0123456789abcdef"
-    host.set(version=2, settings=fixed)
+    host.set(version=2, still=True)
     assert requests.ask(ask, str(tmp_path), os.getuid(), 30) == [{}]
-    host.set(findings=["a.py:3: wrong"], settings=fixed)
+    host.set(findings=["a.py:3: wrong"], still=True)
     assert requests.ask(ask, str(tmp_path), os.getuid(), 30) == [{"findings": ["a.py:3: wrong"]}]
-    host.set(load="import os; os.kill(os.getpid(), 9)", settings=fixed)
+    host.set(load="import os; os.kill(os.getpid(), 9)", still=True)
     assert "ended unexpectedly" in requests.ask(ask, str(tmp_path), os.getuid(), 30)[0]["findings"][0]
     assert host.exchange("answer = version") == ("OK", "1")
     wait_for(lambda: len(below(host.pid)) == 3, "the end of all generations except one")

@@ -13,6 +13,8 @@ from typing import Any
 
 from slurmhooks.config import plain
 from slurmhooks.errors import LoadError
+from slurmhooks.files import paths
+from slurmhooks.files import watch as files_watch
 from slurmhooks.files.watch import LoadedHandler, Watch
 from slurmhooks.processes.settings import Settings
 from slurmhooks.worker import worker
@@ -22,6 +24,18 @@ RULES = ("colorsys",)
 """A module that stands for those that ready-made rules need."""
 STATE = Path(os.environ.get("WORKER_TEST", "/nonexistent"))
 """A JSON file in place of hook files: ``settings``, ``version``, ``findings``, and the code of ``start`` and others."""
+
+
+def in_force() -> str:
+    """Stand for the set in force, which has changed with the file, unless it has ``still``."""
+    try:
+        is_still = '"still": true' in STATE.read_text()
+    except OSError:  # also without a descriptor, which the link to a set does not need
+        is_still = False
+    return "still" if is_still else str(paths.state(str(STATE)))
+
+
+files_watch.in_force = in_force
 
 
 def settings_of(state: dict[str, Any]) -> Settings:
@@ -82,7 +96,6 @@ class Service:
 
 def load(watch: Watch, announce: Announce) -> Service:
     """Load the file."""
-    watch.file(str(STATE))
     state = json.loads(STATE.read_text()) if STATE.exists() else {}
     announce(settings_of(state))
     exec(str(state.get("load", "")))

@@ -21,6 +21,8 @@ START = (
 )
 PATIENCE = 30.0
 """Seconds until a condition counts as not fulfilled."""
+DEADLINE_MS = 60_000
+"""The deadline of exchanges that are to succeed: on a busy machine, the first worker may be ready late."""
 
 
 class Process:
@@ -148,12 +150,12 @@ class Exchanger:
         self._process.stdin.write(f"{command}\n")
         self._process.stdin.flush()
 
-    def exchange(self, text: str, deadline_ms: int = 20000) -> tuple[str, str]:
+    def exchange(self, text: str, deadline_ms: int = DEADLINE_MS) -> tuple[str, str]:
         """Exchange a message; return the result, and the answer or what went wrong."""
         result, _, rest = self.ask(f"exchange {deadline_ms} {text}").partition("\t")
         return result, rest
 
-    def many(self, threads: int, count: int, text: str = "echo", deadline_ms: int = 20000) -> dict[str, int]:
+    def many(self, threads: int, count: int, text: str = "echo", deadline_ms: int = DEADLINE_MS) -> dict[str, int]:
         """Exchange messages in several threads; return how often each result occurred."""
         words = self.ask(f"many {threads} {count} {deadline_ms} {text}").split()
         return {name: int(number) for name, number in (word.split("=") for word in words)}

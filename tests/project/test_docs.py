@@ -15,7 +15,7 @@ from slurmhooks.config import model as config
 from slurmhooks.hooks.points import COMMANDS, CONTEXTS, HOOKS
 from slurmhooks.job_submit import constants
 from slurmhooks.job_submit.whole import WholeJob
-from slurmhooks.policies import rules as policies
+from slurmhooks.rules import catalogue
 from slurmhooks.testing import FakeContainer, FakeJob, FakeOptions, FakeRecord, FakeSpank
 from tests.project.docs_pages import DOCS, EXAMPLES, PAGES, PROJECT, REFERENCE, TEXT
 
@@ -120,7 +120,7 @@ def test_shown_configuration_is_valid() -> None:
     shown = [block for text in PAGES.values() for block in re.findall(r"```toml\n(.*?)```", text, re.DOTALL)]
     assert shown
     for block in shown:
-        policies.of_config(Path("slurmhooks.toml"), config.Config.model_validate(tomllib.loads(block)))
+        catalogue.of_config(Path("slurmhooks.toml"), config.Config.model_validate(tomllib.loads(block)))
 
 
 def test_shown_commands_exist() -> None:
@@ -170,21 +170,3 @@ def test_named_tests_exist(page: str) -> None:
     pairs += [(file, name) for name, file in re.findall(r"`(test_\w+)` in `([\w/]+\.py)`", text)]
     assert pairs
     assert [(file, name) for file, name in pairs if f"def {name}(" not in sources[file]] == []
-
-
-def test_each_rule_of_security_names_a_test() -> None:
-    """Each rule names the tests that show it; the parts on protected assets and on duties of sites are exempt."""
-    text = (DOCS / "security.md").read_text().split("## Files that Slurm runs or obeys\n")[1]
-    rules = re.findall(r"^- .*(?:\n  .*)*", text, flags=re.MULTILINE)
-    assert len(rules) > 60
-    assert [rule for rule in rules if not re.search(r"`test_\w+`", rule)] == []
-
-
-def test_each_fault_of_reliability_names_a_test() -> None:
-    """Each row of a table of faults ends with a test, or says that there is none."""
-    tables = re.findall(
-        r"^\| fault \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", (DOCS / "reliability.md").read_text(), re.MULTILINE
-    )
-    rows = [row for table in tables for row in table.splitlines()]
-    assert len(rows) > 80
-    assert [row for row in rows if not re.search(r"test_\w+|^none$", row.rstrip(" |").rpartition(" | ")[2])] == []

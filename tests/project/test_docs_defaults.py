@@ -65,7 +65,7 @@ def test_timeouts() -> None:
 @pytest.mark.parametrize("check", checks.CHECKS, ids=lambda check: check.__name__)
 def test_health_checks(check: Any) -> None:
     """The page on node health names the keys of each ready-made check, with their defaults in brackets."""
-    (cell,) = re.findall(rf"^\| `{check.__name__}` \| [^|]* \| ([^|]*) \|$", PAGES["health"], re.MULTILINE)
+    (cell,) = re.findall(rf"^\| `{check.__name__}` \| [^|]* \| ([^|]*) \|$", PAGES["node"], re.MULTILINE)
     keys = re.split(r", (?=`\w+`)", re.sub(r" such as `[^`]*`", "", cell))
     shown = {key.split("`")[1]: re.findall(r"\((`[^)]*`)\)$", key) for key in keys}
     parameters = inspect.signature(check).parameters

@@ -15,7 +15,7 @@ import pytest
 from slurmhooks.config import model as config
 from slurmhooks.handlers import loader
 from slurmhooks.job_submit.constants import NodeState, NodeStateFlag
-from slurmhooks.policies import source as policies_source
+from slurmhooks.rules import source as rules_source
 from slurmhooks.testing import FakeContainer, FakeJob, FakeOptions, FakeRecord, FakeSpank, run
 from slurmhooks.values import UNLIMITED
 from tests.project.docs_pages import EXAMPLES, PAGES, TEXT
@@ -88,8 +88,8 @@ def test_partition_time_limits() -> None:
 def test_a_ready_made_rule(tmp_path: Path) -> None:
     """A rule of slurmhooks.toml refuses jobs that are too long."""
     path = tmp_path / "slurmhooks.toml"
-    path.write_text('[[policies]]\nrule = "time_ceiling"\nlimit = "30:00"\n')
-    registry = loader.load(policies_source.sources(config.read(path), path))
+    path.write_text('[[rule]]\nrule = "time_ceiling"\nlimit = "30:00"\n')
+    registry = loader.load(rules_source.sources(config.read(path), path))
     assert run(registry, "job_submit", job=FakeJob(time_limit=30)).accepted
     assert run(registry, "job_submit", job=FakeJob(time_limit=31)).code == "ESLURM_INVALID_TIME_LIMIT"
 

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from slurmhooks import cli
-from slurmhooks.cli import file_copies
+from slurmhooks.workshop.cli import file_copies
 from tests.cluster.tutorial import written
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -27,7 +27,7 @@ def played(page: Path, folder: Path) -> str:
     """Return a page with the outputs of its commands, run in a copy of the examples, the current folder."""
     shutil.copytree(PROJECT / "contrib" / "examples", folder)
     (folder / "site").mkdir()
-    shutil.copy(folder / "policies.toml", folder / "site" / "slurmhooks.toml")
+    shutil.copy(folder / "rules.toml", folder / "site" / "slurmhooks.toml")
     os.chdir(folder)
 
     def output(user: str, command: str) -> str:

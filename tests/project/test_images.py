@@ -11,6 +11,7 @@ from slurmhooks.config import model
 from slurmhooks.handlers import loader
 
 IMAGES = Path(__file__).resolve().parents[2] / "contrib" / "packaging" / "images"
+DOCS = IMAGES.parents[2] / "docs"
 DOCKERFILES = sorted(IMAGES.glob("Dockerfile*"))
 
 
@@ -31,9 +32,9 @@ def test_the_volume_of_the_controller_loads(values: Any, tmp_path: Path) -> None
     assert values["controller"]["extraConfMap"] == {"JobSubmitPlugins": "python"}
 
 
-def test_pods_have_what_plugstack_names(values: Any) -> None:
-    """Workers and login pods mount a volume that exists at the folder in plugstack.conf."""
-    folder = re.search(r"(/\S+)/\*\.py", values["configFiles"]["plugstack.conf"])
+def test_pods_have_what_they_deploy(values: Any) -> None:
+    """Workers and login pods mount a volume that exists at the folder that the page lets them deploy."""
+    folder = re.search(r"slurmhooks deploy --watch --sysconfdir \S+ (/\S+);", (DOCS / "kubernetes.md").read_text())
     assert folder is not None
     for defaults, container in (("nodesetDefaults", "slurmd"), ("loginsetDefaults", "login")):
         (mount,) = values[defaults][container]["volumeMounts"]

@@ -16,6 +16,7 @@ KINDS = {
     "slurmhooks/jobcomp/segment.py": {"flock"},
     "slurmhooks/node/state.py": {"lockf"},
     "slurmhooks/spank/state_file.py": {"lockf"},
+    "slurmhooks/worker/accepted.py": {"lockf"},
     "slurmhooks/worker/claims.py": {"lockf"},
 }
 """The kinds of the releases before. During an upgrade processes of two releases run, and flock() and record locks do

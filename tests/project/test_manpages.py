@@ -78,7 +78,7 @@ def test_bash() -> None:
     script = f"""
         source {file}
         complete -p slurmhooks >&2
-        for words in 'ch' 'check --js' 'policies explain memory_c' 'try job_submit --rel'; do
+        for words in 'ch' 'check --js' 'rules explain memory_c' 'try job_submit --rel'; do
             COMP_WORDS=(slurmhooks $words) COMPREPLY=()
             COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
             _slurmhooks_completion slurmhooks

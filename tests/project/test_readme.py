@@ -41,3 +41,13 @@ def test_links_lead_somewhere() -> None:
     names += re.findall(r"`((?:slurmhooks|tests|native|contrib|docs)/[\w./]+)`", texts)
 
     assert [name for name in names if not (PROJECT / name).exists()] == []
+
+
+def test_costs_are_measured() -> None:
+    """Every figure of what hooks cost is one of the page of measurements."""
+    costs = README.partition("### What it costs\n")[2].partition("\n### ")[0]
+    figures = re.findall(r"\d+\.\d+|\d+ to \d+ ms", costs)
+    speed = (PROJECT / "docs" / "speed.md").read_text()
+
+    assert figures
+    assert [figure for figure in figures if not re.search(rf"(?<![\d.]){re.escape(figure)}(?![\d.])", speed)] == []

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from slurmhooks.cli import build_record
 from slurmhooks.hooks.points import HOOKS
 
 PAGE = Path(__file__).parents[2] / "docs/scripts.md"
@@ -35,3 +36,10 @@ def test_each_program_of_the_release_has_a_row(release: str) -> None:
 def test_each_hook_that_the_page_names_exists() -> None:
     """The page invents no hook."""
     assert set(re.findall(r"`hook\.([\w.]+)`", PAGE.read_text())) <= HOOKS.keys()
+
+
+def test_lines_of_pages_name_programs_where_install_puts_them() -> None:
+    """The PluginDir may be any."""
+    pages = "".join(page.read_text() for page in PAGE.parent.glob("*.md"))
+    named = re.findall(r"^(\w+)=/usr/\w+(?:/lib)?/slurm/(\S*slurmhooks_\w+)$", pages, re.MULTILINE)
+    assert set(named) == set(build_record.PROGRAMS.items())

@@ -14,6 +14,8 @@ from slurmhooks import log
 from slurmhooks.testing import FakeSpank, Launch, launch, run
 from tests.project.docs_pages import EXAMPLES, PAGES
 
+pytestmark = pytest.mark.slow
+
 MINE = {"job_id": 7, "job_uid": os.getuid(), "job_gid": os.getgid()}
 
 
@@ -184,7 +186,7 @@ def test_job_tmpdir_of_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 SMI = """#!/bin/sh
-echo "$2 $4" >> calls
+echo "$2 $4" >> "$(dirname "$0")/calls"
 test "$4" != 9
 """
 

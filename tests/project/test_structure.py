@@ -28,22 +28,30 @@ LAYERS = (
     ("collector",),
     ("worker",),
     ("slurmctld",),
-    tuple(point for point in POINTS if point != "power"),
-    ("power",),
+    tuple(point.name for point in POINTS.values() if point.called),
+    ("handover",),
+    tuple(point.name for point in POINTS.values() if not point.called),
     ("lua",),
-    ("policies",),
+    ("rules",),
     ("entry",),
     ("types",),
+    ("workshop.testing",),
     ("testing",),
-    ("accounting",),
-    ("replay",),
-    ("adopt",),
+    ("workshop.accounting",),
+    ("workshop.replay",),
+    ("workshop.adopt",),
+    ("workshop.port",),
+    ("workshop.pytest_plugin",),
     ("pytest_plugin",),
     ("cli",),
+    ("workshop.cli",),
 )
-"""Folders and modules of the package, from the lowest layer up. A module imports from lower layers and its own folder,
-also for type checkers; the package itself gathers what sites import."""
+"""Folders and modules of the package, and of the workshop in it, from the lowest layer up. A module imports from lower
+layers and its own folder, also for type checkers; the package itself gathers what sites import."""
 
+WORKSHOP = "slurmhooks.workshop"
+PUBLISHED = {"slurmhooks.testing", "slurmhooks.pytest_plugin"}
+"""Names of the workshop that sites use; they say what to install if it is missing."""
 ENTRIES = {"slurmhooks.entry.spank", "slurmhooks.entry.scrun", "slurmhooks.entry.cli_filter", "slurmhooks.entry.node"}
 """What C calls, in the processes that run Python inside them."""
 IN_THE_CORE = {"slurmhooks.handlers.deadline", "slurmhooks.entry.draining"}
@@ -57,6 +65,7 @@ BROAD = {
     "scrun/tree_copy.py": 1,  # passes the exception of a thread to the caller that waits for it
     "collector/collection.py": 1,  # what a hostile worker reports
     "node/children.py": 1,  # what a health check raises
+    "cli/commands/deploy.py": 1,  # --watch goes on, whatever an attempt raises
     "handlers/trace.py": 1,  # an exception of a site whose str() raises
     "worker/generation.py": 1,  # a forked process must not return into its parent's stack
     "processes/process.py": 1,  # the same
@@ -67,8 +76,6 @@ BROAD = {
 LOADS = {"slurmhooks.handlers.loader.load", "slurmhooks.handlers.rollouts.assign"}
 """What turns files into handlers, and gives them the modes of the configuration."""
 
-LARGEST = 400
-"""Lines of a file: one that has more does more than one job."""
 FILE = re.compile(r"(?<![\w/.~-])(?:slurmhooks|native|tests|tools)/[\w/-]+\.(?:py|c|h)\b")
 OTHERS = (
     "slurmhooks.schema.",
@@ -124,8 +131,9 @@ def imports(path: Path, known: dict[str, Path]) -> set[str]:
 
 
 def folder(name: str) -> str:
-    """Return the folder that a module is in, or the module itself if it is in none."""
-    return name.split(".")[1] if "." in name else ""
+    """Return the folder of the package or the workshop that a module is in, or the module itself if it is in none."""
+    words = name.split(".")[1:]
+    return ".".join(words[: 2 if words[:1] == ["workshop"] else 1])
 
 
 def layer(name: str) -> int:
@@ -148,6 +156,21 @@ def test_imports_run_one_way() -> None:
     ]
     # The command shows the version, which the package re-exports.
     assert [line for line in wrong if not line.startswith(("slurmhooks.cli ", "slurmhooks.cli."))] == []
+
+
+def test_what_runs_on_a_cluster_needs_no_workshop() -> None:
+    """Only published names import the workshop, which a machine may lack; the commands are looked up by its name."""
+    known = modules()
+    cluster = {name: path for name, path in known.items() if not name.startswith(WORKSHOP)}
+    importing = {name for name, path in cluster.items() if any(it.startswith(WORKSHOP) for it in imports(path, known))}
+    assert importing == PUBLISHED
+    naming = {
+        name
+        for name, path in cluster.items()
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Constant) and re.fullmatch(rf"{WORKSHOP}[.\w]*", str(node.value))
+    }
+    assert naming == PUBLISHED | {"slurmhooks.cli"}
 
 
 def test_no_module_imports_itself_by_way_of_others() -> None:
@@ -306,13 +329,6 @@ def test_every_source_names_its_licence() -> None:
             if "SPDX-License-Identifier: GPL-2.0-or-later" not in lines[is_script(path)]:
                 wrong.append(str(path.relative_to(ROOT)))
     assert wrong == []
-
-
-def test_files_are_short() -> None:
-    """A source file has one job, and is short enough to be read in one go; stubs are written by a program."""
-    paths = (path for path in sources() if path.suffix in WITH_SPDX or is_script(path))
-    sizes = {str(path.relative_to(ROOT)): path.read_text().count("\n") for path in paths}
-    assert {name: lines for name, lines in sizes.items() if lines > LARGEST} == {}
 
 
 def exists(name: str, known: dict[str, Path]) -> bool:

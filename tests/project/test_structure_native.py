@@ -11,10 +11,10 @@ from slurmhooks.hooks.points import POINTS
 NATIVE = Path(__file__).parents[2] / "native"
 
 LAYERS = (
-    ("log", "entry", "build_config", "protocol", "trusted"),
+    ("log", "entry", "build_config", "protocol", "trusted", "checksum"),
     ("wire", "client", "embed", "manifest"),
     ("stub", "python", "slurmctld"),
-    (*POINTS, "actions", "own_lua"),
+    (*POINTS, "actions", "own_lua", "submission"),
 )
 """Folders and files of native/. A file includes from lower layers and its own folder: never from a higher layer, and
 never from another folder of its layer, so that no plugin point depends on another one."""

@@ -31,6 +31,7 @@ NOT_FOUND = {"pyrefly": "comparison-overlap"}
 EXAMPLES = sorted(path for path in (ROOT / "contrib" / "examples").glob("*.py") if path.name != "hello.py")
 
 
+@pytest.mark.slow
 def test_types_of_hook_files() -> None:
     """Hook files and all examples pass mypy --strict, and each mistake in refused.py is found under its code.
 
@@ -69,6 +70,7 @@ def mistakes_missed(checker: str, program: str, folder: Path) -> list[str]:
     return [lines[number - 1] for number in missed if codes[number] != NOT_FOUND.get(checker)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("checker", ["pyrefly", "ty"])
 def test_other_type_checkers(checker: str, tmp_path: Path) -> None:
     """They find the same mistakes as mypy, and none in accepted.py."""

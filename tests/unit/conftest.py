@@ -10,10 +10,10 @@ from unittest import mock
 
 import pytest
 
-from slurmhooks.cli import file_copies
 from slurmhooks.files import trusted
 from slurmhooks.log import log
 from slurmhooks.slurmctld import asking
+from slurmhooks.workshop.cli import file_copies
 
 
 @pytest.fixture

@@ -27,18 +27,6 @@ def test_one_base(error: type[Exception]) -> None:
     assert issubclass(error, SlurmhooksError)
 
 
-@pytest.mark.parametrize("code", [None, "ESLURM_INVALID_ACCOUNT", 2045])
-def test_reject_keeps_text_and_code(code: str | int | None) -> None:
-    """Reject has the text for the user, and the code: a name or a number."""
-    reject = Reject("no", code=code)
-    assert (reject.text, reject.code, str(reject)) == ("no", code, "no")
-
-
-def test_reject_without_text() -> None:
-    """Text and code are optional; without a text, the user reads Slurm's text for the code."""
-    assert (Reject().text, Reject().code) == ("", None)
-
-
 @pytest.mark.parametrize(("text", "shown"), [(None, ""), (ValueError("no such project"), "no such project"), (7, "7")])
 def test_reject_text_of_another_type(text: Any, shown: str) -> None:
     """The text may be another exception; it is converted to str."""

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from slurmhooks.collector import recording_orders
-from slurmhooks.policies.asking import InvalidAnswerError, table
+from slurmhooks.handover.metrics import COUNTS, Counts
 from slurmhooks.power.calls import Call
-from slurmhooks.power.metrics import COUNTS, Counts
-from slurmhooks.recording.page import Page
-from slurmhooks.worker.periodic import State
+from slurmhooks.recording.page import RecordingPage
+from slurmhooks.rules.asking import InvalidAnswerError, table
+from slurmhooks.worker.periodic import SharedState
 
 NESTED = "[" * 100_000
 
@@ -31,7 +31,7 @@ def test_counts_of_power_calls(tmp_path: Path) -> None:
 
 def test_a_request_to_record() -> None:
     """It is refused, and the supervisor goes on."""
-    assert "findings" in recording_orders.answer(f"record {NESTED}", Page())
+    assert "findings" in recording_orders.answer(f"record {NESTED}", RecordingPage())
 
 
 def test_the_answer_of_a_service() -> None:
@@ -42,6 +42,6 @@ def test_the_answer_of_a_service() -> None:
 
 def test_what_rules_have_left() -> None:
     """Users may read a line again."""
-    state = State()
+    state = SharedState()
     os.pwrite(state._fd, NESTED.encode(), 0)
     assert state.read() == {}

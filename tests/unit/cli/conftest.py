@@ -16,8 +16,10 @@ from pydantic import TypeAdapter
 from slurmhooks import identity
 from slurmhooks._version import __version__
 from slurmhooks.cli import build_record, main, output, slurm
+from slurmhooks.files import home
 from slurmhooks.handlers.definitions import PACKAGE
 from slurmhooks.site.variants import LEAN
+from tests.sets import put_in_force
 
 from .fake_plugin import plugin
 
@@ -157,7 +159,9 @@ class Site:
         return path
 
     def check(self, *options: object) -> Result:
-        """Run check."""
+        """Run check; put the files in force if nothing was deployed."""
+        if not Path(home.of(str(self.etc)), home.HISTORY).exists():
+            put_in_force(self.etc)
         return self._call("check", "--sysconfdir", self.etc, *options)
 
     def call(self, command: str, *options: object) -> Result:
@@ -171,9 +175,9 @@ class Site:
         assert result.exit_code == bool(found), result.output
         return found
 
-    def compile(self) -> Result:
-        """Run compile, which must succeed."""
-        result = self._call("compile", "--sysconfdir", self.etc)
+    def deploy(self) -> Result:
+        """Deploy the files of the site, which must succeed."""
+        result = self._call("deploy", "--sysconfdir", self.etc)
         assert result.exit_code == 0, result.output
         return result
 

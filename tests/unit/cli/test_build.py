@@ -13,6 +13,8 @@ from slurmhooks.cli.commands import build
 from .conftest import Machine
 from .test_embedded_python import python
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., Result]
 
 MESON_BUILD = """
@@ -293,7 +295,7 @@ def test_all_findings_at_once(run: Run, machine: Machine, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("--output", "x", "--lua", "6.0"), ("--output", "x", "--slurm-source", __file__)]
+    "arguments", [(), ("--output", "x", "--lua", "6.0"), ("--output", "x", "--fetch-source", "--slurm-source", "x")]
 )
 def test_wrong_use(run: Run, arguments: tuple[str, ...]) -> None:
     """A missing or invalid option ends with exit code 2."""

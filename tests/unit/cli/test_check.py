@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from slurmhooks import identity
 from slurmhooks._version import __version__
 from slurmhooks.cli import build_record
+from slurmhooks.cli.bundles.store import Store
 from slurmhooks.site.variants import CALL, COSTLY_CALLBACKS
 from tests.unit.cli.conftest import HEAD, INIT, SUBMIT, Site
 
@@ -25,12 +27,17 @@ def test_no_handlers(site: Site) -> None:
     assert f"note: {site.etc / 'slurmhooks.toml'}: no file matches {site.hooks}/*.py" in result.output
 
 
-def test_no_configuration(site: Site) -> None:
-    """A missing slurmhooks.toml is noted once."""
+def test_nothing_was_deployed(site: Site) -> None:
+    """Sources without a set are an error, because they are not in force; nothing at all is noted once."""
+    site.file(SUBMIT)
+    result = site.call("check")
+    assert result.exit_code == 1
+    never = f"{site.etc}/slurmhooks.toml: was never deployed, so no hooks are in force: 'slurmhooks deploy'"
+    assert [line for line in result.output.splitlines() if line.startswith("error")] == [f"error: {never}"]
     (site.etc / "slurmhooks.toml").unlink()
-    result = site.check()
+    result = site.call("check")
     assert result.exit_code == 0, result.output
-    assert result.output.count("slurmhooks.toml: does not exist, so it names no hook files") == 1
+    assert result.output.count("nothing has been deployed on this machine") == 1
 
 
 def test_a_glob_of_a_line_that_fits_nothing(site: Site) -> None:
@@ -42,28 +49,13 @@ def test_a_glob_of_a_line_that_fits_nothing(site: Site) -> None:
 
 
 def test_a_folder_that_does_not_exist(site: Site) -> None:
-    """A folder of hook files must exist, for the configuration and for a line of plugstack.conf; it may be empty."""
-    site.plugstack("required spank_python.so lustre.d/*.py")
+    """A folder of hook files must exist; it may be empty."""
     site.hooks.rmdir()
     result = site.check()
     assert result.exit_code == 1
-    for folder in (site.hooks, site.etc / "lustre.d"):
-        assert f"error: {folder}: does not exist; hook files are expected in it" in result.output
-        folder.mkdir()
+    assert f"error: {site.hooks}: does not exist; hook files are expected in it" in result.output
+    site.hooks.mkdir()
     assert site.check().exit_code == 0
-
-
-def test_a_line_before_the_first_deployment(site: Site) -> None:
-    """A line that names files of the deployed bundle is noted until one is deployed, because slurmd must start."""
-    site.plugstack("required spank_python.so slurmhooks.d/current/hooks.d/*.py")
-    result = site.check()
-    assert result.exit_code == 0, result.output
-    line = "plugstack.conf: slurmhooks.d/current/hooks.d/*.py"
-    assert f"note: {line}: nothing has been deployed yet" in result.output
-    (site.etc / "slurmhooks.d" / "current").mkdir(parents=True)
-    result = site.check()
-    assert result.exit_code == 1
-    assert f"{site.etc}/slurmhooks.d/current/hooks.d: does not exist" in result.output
 
 
 def test_errors_are_no_lack_of_handlers(site: Site) -> None:
@@ -173,7 +165,7 @@ def test_init_failure_mode_of_an_old_release(site: Site) -> None:
         "required spank_python.so init_failure_mode=job",
         "optional spank_python.so hooks.d/a.py init_failure_mode=x",
     )
-    for output in (site.check().output, site.compile().output):
+    for output in (site.check().output, site.deploy().output):
         assert output.count("init_failure_mode=job is ignored: it takes Slurm 25.05 or later") == 1
         assert "init_failure_mode=x" not in output
 
@@ -193,10 +185,10 @@ def test_files_that_users_cannot_read(site: Site) -> None:
 
 @pytest.mark.parametrize(("words", "told"), [(62, 0), (63, 1)])
 def test_more_arguments_than_a_manifest_holds(site: Site, words: int, told: int) -> None:
-    """A line with too many arguments for a manifest is noted by check and compile."""
+    """A line with too many arguments for a manifest is noted by check and deploy."""
     site.file("", "a.py")
     site.plugstack(f"required spank_python.so hooks.d/a.py {' '.join(['x'] * words)}")
-    for output in (site.check().output, site.compile().output):
+    for output in (site.check().output, site.deploy().output):
         assert output.count(f"a line has {words + 1} arguments, and a manifest supports") == told
 
 
@@ -210,20 +202,17 @@ def test_more_options_than_the_stub_tells_apart(site: Site) -> None:
 
 
 def test_manifest_states(site: Site) -> None:
-    """The manifest is missing, up to date (even with byte code and temporary files beside the hook files), or stale."""
+    """The manifest of the set is up to date, or of another build."""
     path = site.file("hook.spank.task_init(lambda spank: None)")
-    assert "slurmhooks.manifest: none" in site.check().output
-    site.compile()
+    site.deploy()
+    assert f"{site.etc}/slurmhooks.set/.manifest: up to date" in site.check().output
+    path.write_text("def (")
     assert "up to date" in site.check().output
-    (site.hooks / ".a.py.swp").touch()
-    (site.hooks / "a.py~").touch()
-    assert "up to date" in site.check().output
-    more = site.file("", "more.py")
-    assert "stale" in site.check().output
-    more.unlink()
-    assert "up to date" in site.check().output
-    path.write_text(path.read_text() + "\n")
-    assert "stale" in site.check().output
+    manifest = site.etc / "slurmhooks.set" / ".manifest"
+    manifest.write_text(manifest.read_text().replace(identity.here(), "0123456789abcdef"))
+    assert "it was written for another build of slurmhooks" in site.check().output
+    manifest.unlink()
+    assert "there is none; 'slurmhooks install' writes it again" in site.check().output
 
 
 def test_a_file_without_a_handler(site: Site) -> None:
@@ -276,18 +265,18 @@ def test_a_configuration_alone(tmp_path: Path, run: Call, monkeypatch: pytest.Mo
     (tmp_path / "hooks.d").mkdir()
     (tmp_path / "hooks.d" / "a.py").write_text(HEAD + SUBMIT)
     toml = tmp_path / "slurmhooks.toml"
-    good = '[hooks]\npaths = ["hooks.d/*.py"]\n[[policies]]\nrule = "require_account"\n'
+    good = '[hooks]\npaths = ["hooks.d/*.py"]\n[[rule]]\nrule = "require_account"\n'
     toml.write_text(good)
     if os.getuid() == 0:
         os.chown(toml, 1234, 1234)
     for path in (tmp_path, toml):
         result = run("check", "--hooks", path)
         assert result.exit_code == 0, result.output
-        assert "policies:require_account" in result.output
+        assert "rule:require_account" in result.output
         assert "a:submit" in result.output
     for wrong, finding in (
-        ('[[policies]]\nrule = "no_such"\n', "no_such"),
-        ('[policy."a:none"]\nmode = "observe"\n', "a:none"),
+        ('[[rule]]\nrule = "no_such"\n', "no_such"),
+        ('[rules.modes."a:none"]\nmode = "observe"\n', "a:none"),
         ('[hooks]\npaths = ["hooks.d/*.py"]\nrequire = ["job_end"]\n', "job_end"),
     ):
         toml.write_text(wrong if "[hooks]" in wrong else good + wrong)
@@ -305,7 +294,7 @@ def test_json(site: Site) -> None:
     assert report["handlers"][0]["takes"] == ["job"]
     assert report["options"] == ["--x=X: what"]
     assert report["findings"] == []
-    assert "none, so Python starts" in report["manifest"]
+    assert report["manifest"].endswith("'slurmhooks install' writes it again")
     site.conf(f"PluginDir={site.plugins}")
     result = site.check("--json")
     assert result.exit_code == 1
@@ -316,20 +305,20 @@ def test_a_relative_folder(site: Site, run: Call, monkeypatch: pytest.MonkeyPatc
     """A manifest written for a relative --sysconfdir is valid for the daemons, which use an absolute one."""
     site.file(INIT)
     monkeypatch.chdir(site.etc.parent)
-    assert run("compile", "--sysconfdir", "site").exit_code == 0
-    assert f"{site.etc}/slurmhooks.manifest: up to date" in site.check().output
-    assert f"{site.etc}/slurmhooks.manifest: up to date" in run("check", "--sysconfdir", "./site").output
+    assert run("deploy", "--sysconfdir", "site").exit_code == 0
+    assert f"{site.etc}/slurmhooks.set/.manifest: up to date" in site.check().output
+    assert f"{site.etc}/slurmhooks.set/.manifest: up to date" in run("check", "--sysconfdir", "./site").output
 
 
 def test_plugins_of_another_version(site: Site, run: Call) -> None:
-    """After an upgrade of the package alone, check says what to do, and compile leaves the manifest as it is."""
+    """After an upgrade of the package alone, check says what to do, and nothing can be deployed."""
     path = build_record.BuildRecord.path_in(site.plugins)
     path.write_text(path.read_text().replace(f'"{__version__}"', '"0.0.9"'))
-    for result in (site.check(), run("compile", "--sysconfdir", site.etc)):
+    for result in (site.check(), run("deploy", "--sysconfdir", site.etc)):
         assert result.exit_code == 1
         words = " ".join(result.output.split())
         assert f"plugins hold slurmhooks 0.0.9, this command is {__version__}: run 'slurmhooks build'" in words
-    assert not (site.etc / "slurmhooks.manifest").exists()
+    assert Store(site.etc).deployed is None
 
 
 def test_it_loads_no_stand_ins() -> None:

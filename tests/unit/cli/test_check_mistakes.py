@@ -232,10 +232,19 @@ def test_a_wrong_table_hides_no_rule(tmp_path: Path, wrong: str) -> None:
     """Errors of rules are shown with those of other tables, and an unknown rule with those that have similar names."""
     toml = tmp_path / "slurmhooks.toml"
     toml.write_text(
-        f'{wrong}\n[[policies]]\nrule = "time_limit"\n[[policies]]\nrule = "time_ceiling"\nlimit = 5\nunsett = "set"\n'
+        f'{wrong}\n[[rule]]\nrule = "time_limit"\n[[rule]]\nrule = "time_ceiling"\nlimit = 5\nunsett = "set"\n'
     )
     result = CliRunner().invoke(main, ["check", "--hooks", str(toml)])
     assert result.exit_code == 1
     assert f"{toml}: {wrong.partition(']')[0][1:]}" in result.output
-    assert "there is no 'time_limit'; nearest: interactive_limit, time_ceiling" in result.output
+    assert "there is no 'time_limit'; nearest: interactive_limit, limit, time_ceiling" in result.output
     assert "unsett: unknown key; nearest: unset" in result.output
+
+
+def test_a_key_without_effect_is_a_note(tmp_path: Path) -> None:
+    """A key of 1.0.0 that does nothing any more is named, and is no error."""
+    toml = tmp_path / "slurmhooks.toml"
+    toml.write_text("[job_submit]\nreload = true\n")
+    result = CliRunner().invoke(main, ["check", "--hooks", str(toml)])
+    assert result.exit_code == 0, result.output
+    assert f"{toml}: job_submit.reload: has no effect any more: remove it" in result.output

@@ -62,7 +62,7 @@ def test_records_need_sources(site: Site, lines: list[str]) -> None:
     (finding,) = site.found()
     assert ": handler a:rate takes record: the installed plugin was built with Slurm's public headers only" in finding
     site.file(PROLOG)
-    (site.etc / "slurmhooks.toml").write_text('[[policies]]\nrule = "time_ceiling"\nlimit = "1:00:00"\n')
+    (site.etc / "slurmhooks.toml").write_text('[[rule]]\nrule = "time_ceiling"\nlimit = "1:00:00"\n')
     finding = site.found()[0]
     assert finding.endswith('; or set updates = "refuse" or "ignore"')
 

@@ -13,6 +13,8 @@ from slurmhooks.cli import build_record, slurm, whole_site
 from slurmhooks.cli.checks import access
 from tests.unit.cli.conftest import HEAD, INIT, SUBMIT, Site
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., Result]
 
 
@@ -44,7 +46,7 @@ def test_a_time_limit_that_clients_do_not_wait_for(site: Site, waits: str, timeo
 
 
 def test_periodic_rules_without_the_plugin(site: Site) -> None:
-    """Workers of job_submit run periodic rules, so that slurm.conf must name that plugin for them, too."""
+    """Workers of job_submit run periodic handlers, so that slurm.conf must name that plugin for them, too."""
     site.file('@hook.every("5m")\ndef clean(jobs): pass\n')
     site.conf(f"PluginDir={site.plugins}")
     assert site.found() == [
@@ -127,7 +129,7 @@ def test_plugins_where_slurm_does_not_look(site: Site, run: Call) -> None:
     elsewhere = site.etc / "plugins"
     elsewhere.mkdir()
     site.conf(f"PluginDir={elsewhere}", "JobSubmitPlugins=python")
-    result = run("check", "--sysconfdir", site.etc, "--plugin-dir", site.plugins)
+    result = site.check("--plugin-dir", site.plugins)
     assert result.exit_code == 1
     assert (
         f"{site.etc}/slurm.conf: Slurm never calls handler a:submit of hook.job_submit: it needs the line"
@@ -276,12 +278,13 @@ def test_which_bits_count(open_folder: Path) -> None:
 def test_a_manifest_that_users_cannot_read(site: Site) -> None:
     """Only root could read the file."""
     site.file(INIT)
-    site.compile()
+    site.deploy()
     assert site.found() == []
-    path = site.etc / "slurmhooks.manifest"
+    path = (site.etc / "slurmhooks.set").resolve() / ".manifest"
     path.chmod(0o600)
     assert site.found() == [
-        f"{path}: ordinary users cannot read it, so Python starts in all of their processes: chmod o+r {path}"
+        f"{site.etc}/slurmhooks.set/.manifest: ordinary users cannot read it, so Python starts in all of their"
+        f" processes: chmod o+r {path}"
     ]
 
 
@@ -308,13 +311,13 @@ def test_the_user_of_workers(open_folder: Path, monkeypatch: pytest.MonkeyPatch)
     path = open_folder / "hooks.py"
     path.touch(0o600)
     loaded = whole_site.Loaded()
-    loaded.users = {"prep": "nobody", "priority": "somebody-else"}
+    loaded.users = {"prep": "nobody", "site_factor": "somebody-else"}
     loaded.config_files = [(str(path), access.READ)]
     monkeypatch.setenv("SLURM_CONF", str(open_folder / "slurm.conf"))
     (open_folder / "slurm.conf").write_text("SlurmUser=root\n")
     findings, notes = access.problems(loaded, open_folder)
     assert findings == [f"{path}: user nobody cannot read it, so slurmctld does not load the hooks: chmod o+r {path}"]
-    assert notes == ["priority.user: this machine has no user 'somebody-else'; slurmctld's must have it"]
+    assert notes == ["site_factor.user: this machine has no user 'somebody-else'; slurmctld's must have it"]
     path.chmod(0o644)
     assert access.problems(loaded, open_folder)[0] == []
     (open_folder / "slurm.conf").write_text("SlurmUser=daemon\n")

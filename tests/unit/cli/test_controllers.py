@@ -12,6 +12,7 @@ from click.testing import Result
 from slurmhooks import identity
 from slurmhooks.cli import embedded_python, forked
 from slurmhooks.worker import requests
+from tests.sets import put_in_force
 from tests.unit.cli.conftest import Machine, Site
 from tests.unit.cli.test_embedded_python import python
 
@@ -39,6 +40,7 @@ def verb(
     machine.program("slurmctld", "echo slurm-wlm 24.11.5")
     monkeypatch.setattr(embedded_python, "inspect", lambda executable: python(version="3.11.2", executable=executable))
     (site.plugins / "slurmhooks" / "libcore.so").touch()
+    put_in_force(site.etc)
     return partial(run, request.param, "--sysconfdir", site.etc)
 
 
@@ -93,12 +95,12 @@ def test_kept_in_force(monkeypatch: pytest.MonkeyPatch, verb: Call) -> None:
 
 
 def test_periodic_rules_that_do_not_run(monkeypatch: pytest.MonkeyPatch, verb: Call) -> None:
-    """What keeps periodic rules from running, or decisions from the log, is a finding."""
+    """What keeps periodic handlers from running, or decisions from the log, is a finding."""
     lost = {"log": "/var/log/x: the decision log cannot be written: No space left on device"}
-    answers(monkeypatch, ANSWER | lost | {"periodic": "another slurmctld runs the periodic rules: that on ctl2"})
+    answers(monkeypatch, ANSWER | lost | {"periodic": "another slurmctld runs the periodic handlers: that on ctl2"})
     result = verb()
     assert result.exit_code == 1
-    assert "error: slurmctld, job_submit: another slurmctld runs the periodic rules: that on ctl2\n" in result.output
+    assert "error: slurmctld, job_submit: another slurmctld runs the periodic handlers: that on ctl2\n" in result.output
     assert f"error: slurmctld, job_submit: {lost['log']}\n" in result.output
 
 

@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from slurmhooks.cli import controllers
-from slurmhooks.cli.bundles import activation, retention
+from slurmhooks.cli.bundles import retention
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.files import durable
-from slurmhooks.power import delivery, handover
-from slurmhooks.power import process as power
+from slurmhooks.handover import process, program
+from slurmhooks.power import delivery
 from slurmhooks.worker import requests
 from tests.unit.cli.deploying import HANDLER, deploy, handlers, make, rollback
 
 if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Call, Site
+    from tests.unit.cli.conftest import Call, Machine, Site
+
+pytestmark = pytest.mark.slow
 
 INIT = "@hook.spank.init\ndef init(spank): pass\n"
 PROLOG = "@hook.spank.job_prolog\ndef prolog(spank): pass\n"
@@ -38,20 +40,45 @@ def test_a_bundle_has_power_hooks(
     text += "        file.write('{} ' + nodes.hostlist)\n"
     monkeypatch.setenv("SLURM_CONF", str(site.etc / "slurm.conf"))
     monkeypatch.setattr(delivery.PowerDelivery, "_expand", lambda self, nodes: (nodes,))
-    program = site.plugins / "slurmhooks_power_suspend"
-    program.touch()
-    site.conf(f"PluginDir={site.plugins}", f"SuspendProgram={program}", "SuspendTime=600")
+    suspend = site.plugins / "slurmhooks/slurmhooks_power_suspend"
+    suspend.touch()
+    site.conf(f"PluginDir={site.plugins}", f"SuspendProgram={suspend}", "SuspendTime=600")
     spool.mkdir()
     for version in ("one", "two"):
         deploy(make(version, text.format(str(spool / "notes"), version)))
-        handover.keep(str(spool), "suspend", "c1")
-        power.turn(spool, None, lambda _: None)
+        program.keep(str(spool), "power.suspend", "c1")
+        process.turn(spool, delivery.PowerDelivery, None, lambda _: None)
     assert (spool / "notes").read_text() == "one c1two c1"
 
 
+def test_an_upgraded_package(site: "Site", monkeypatch: pytest.MonkeyPatch, open_folder: Path) -> None:
+    """After an installed package with handlers was upgraded, deploying the same files again lets launches call them."""
+    module = open_folder / "upgraded_handlers.py"
+    monkeypatch.syspath_prepend(str(open_folder))
+    (site.etc / "slurmhooks.toml").write_text('[hooks]\nmodules = ["upgraded_handlers"]\n')
+    manifest = site.etc / "slurmhooks.set" / ".manifest"
+    for text in (INIT, PROLOG):
+        module.write_text(f"from slurmhooks import hook\n{text}")
+        site.deploy()
+        assert "call " + text.split(".")[2].split("\n")[0] + " " in manifest.read_text()
+
+
+def test_plugins_of_another_slurm(
+    site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any], machine: "Machine"
+) -> None:
+    """Plugins that do not fit this Slurm are said about a set that is in force already, as about a new one."""
+    bundles = [make(str(version), HANDLER.format(version)) for version in (1, 2)]
+    deploy(bundles[0])
+    machine.program("slurmd", "echo slurm 24.11.6")
+    for bundle in bundles:
+        result = run("deploy", bundle, "--sysconfdir", site.etc)
+        assert result.exit_code == 1
+        assert "the plugins are built for Slurm 24.11.5, not for 24.11.6" in result.stderr
+    assert handlers(site) == ["a:version_1"]
+
+
 def test_there_and_back(site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any]) -> None:
-    """The first deployment keeps the present files, and rollback returns to them, and to others by their ids."""
-    site.file(HANDLER.format(0))
+    """rollback returns to what was in force before, and to others by their ids."""
     first, second = make("one", HANDLER.format(1)), make("two", HANDLER.format(2))
     one = deploy(first)
     assert handlers(site) == ["a:version_1"]
@@ -61,8 +88,6 @@ def test_there_and_back(site: "Site", run: "Call", make: Callable[..., Path], de
     assert handlers(site) == ["a:version_2"]
     assert rollback(site, run)["bundle"] == one["bundle"]
     assert handlers(site) == ["a:version_1"]
-    assert rollback(site, run)["before"] == one["bundle"]
-    assert handlers(site) == ["a:version_0"]
     result = run("rollback", "--sysconfdir", site.etc)
     assert result.exit_code == 1
     assert "nothing was in force before this set; kept: " in result.output
@@ -74,7 +99,7 @@ def test_there_and_back(site: "Site", run: "Call", make: Callable[..., Path], de
 def test_what_check_refuses_changes_nothing(
     site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any]
 ) -> None:
-    """A bundle that does not load, or that Slurm would not call, leaves files, links and the manifest as they were."""
+    """A bundle that does not load, or that Slurm would not call, leaves files and links as they were."""
     deploy(make("good", HANDLER.format(1)))
     before = snapshot(site.etc)
     refused = {
@@ -155,7 +180,7 @@ def test_what_the_plugin_does_not_call(
         assert handlers(site) == ["a:init"]
 
 
-@pytest.mark.parametrize("when", ["prepare", "reload"])
+@pytest.mark.parametrize("when", ["prepare", "serve"])
 def test_slurmctld_refuses(
     site: "Site",
     run: "Call",
@@ -173,15 +198,15 @@ def test_slurmctld_refuses(
         return ["the workers refuse"] if call == when and len(asked) < 3 else []
 
     monkeypatch.setattr(requests, "names", lambda folder: ["a socket"])
-    monkeypatch.setattr(controllers, "reload", lambda folder: answer("reload", folder))
+    monkeypatch.setattr(controllers, "serve", lambda folder: answer("serve", folder))
     monkeypatch.setattr(controllers, "prepare", lambda folder, _: answer("prepare", folder))
     result = run("deploy", make("bad", HANDLER.format(2)), "--sysconfdir", site.etc)
     assert result.exit_code == 1
     assert "the workers refuse" in result.output
     assert asked[0] == ("prepare", before)
-    if when == "reload":
+    if when == "serve":
         assert asked[1][1] not in (None, before)
-    assert asked[2:] == ([] if when == "prepare" else [("reload", before)])
+    assert asked[2:] == ([] if when == "prepare" else [("serve", before)])
     assert handlers(site) == ["a:version_1"]
 
 
@@ -288,7 +313,7 @@ def test_a_history_that_is_damaged(
 def test_a_home_elsewhere(
     site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any], open_folder: Path
 ) -> None:
-    """With slurmhooks.home nothing beside slurm.conf changes: bundles and the manifest are in the home."""
+    """With slurmhooks.home nothing beside slurm.conf changes: sets are in the home."""
     place = open_folder / "home"
     place.mkdir()
     (site.etc / "slurmhooks.toml").unlink(missing_ok=True)
@@ -301,7 +326,7 @@ def test_a_home_elsewhere(
     assert result.exit_code == 0, result.output
     assert handlers(site) == ["a:version_1"]
     assert sorted(path.name for path in site.etc.iterdir()) == before
-    assert sorted(path.name for path in place.iterdir()) == ["slurmhooks.d", "slurmhooks.manifest", "slurmhooks.set"]
+    assert sorted(path.name for path in place.iterdir()) == ["slurmhooks.d", "slurmhooks.set"]
 
 
 @pytest.mark.parametrize("name", ["begun", "slurmhooks.set"])
@@ -316,7 +341,7 @@ def test_what_cannot_be_replaced(
         real = getattr(durable, call)
 
         def refusing(path: Path, *arguments: object) -> None:
-            if path.name == name:
+            if Path(path).name == name:
                 raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
             real(path, *arguments)
 
@@ -345,24 +370,6 @@ def test_an_exposed_folder(site: "Site", run: "Call", make: Callable[..., Path])
     assert "allowed_signers" not in result.output
 
 
-def test_interrupted_at_the_first_deployment(
-    site: "Site", run: "Call", make: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Ctrl-C leaves the files from before in the store: `rollback` returns to them once the deployment is finished."""
-    site.file(HANDLER.format(0))
-    bundle = make("one", HANDLER.format(1))
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as context:
-        context.setattr(activation, "_finish", interrupt)
-        assert run("deploy", bundle, "--sysconfdir", site.etc).exit_code == 1
-    assert handlers(site) == ["a:version_1"]
-    rollback(site, run)
-    assert handlers(site) == ["a:version_0"]
-
-
 def test_two_commands_begin_at_once(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:
     """Another command may make the folders of the store at the same time."""
     real = Path.mkdir
@@ -375,3 +382,37 @@ def test_two_commands_begin_at_once(site: "Site", monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Path, "mkdir", late)
     with Store(site.etc).locked():
         pass
+
+
+CASE = """
+[[rule]]
+rule = "default"
+field = "account"
+map = "m.csv"
+
+[[rule]]
+rule = "limit"
+field = "nodes"
+most = {}
+
+[[rules.cases]]
+options = "-p batch -N 4"
+user = "alice"
+outcome = "accepted"
+changes = {{ account = "phys" }}
+"""
+
+
+def test_cases_and_map_files(site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any]) -> None:
+    """A set whose cases end in another way is not put in force; a set has the map files of its rules."""
+    files = {"m.csv": "alice,phys\n"}
+    report = deploy(make("good", HANDLER.format(1), CASE.format(4), **files))
+    assert any("rules.cases: 1 of 1 are as expected" in note for note in report["notes"])
+    assert (site.etc / "slurmhooks.set" / "m.csv").read_text() == files["m.csv"]
+    before = handlers(site)
+    for name, most, text in (("small", 3, files["m.csv"]), ("other", 4, "alice,bio\n")):
+        bundle = make(name, HANDLER.format(1), CASE.format(most), **{"m.csv": text})
+        refused = run("deploy", bundle, "--sysconfdir", site.etc)
+        assert refused.exit_code == 1
+        assert "rules.cases, number 1 (sbatch -p batch -N 4 of alice): " in refused.output
+        assert handlers(site) == before

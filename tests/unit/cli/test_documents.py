@@ -13,6 +13,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from slurmhooks.cli import documents, output
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass
 class Inner:

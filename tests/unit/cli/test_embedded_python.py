@@ -87,3 +87,17 @@ def test_a_virtual_environment_stays_one(tmp_path: Path, monkeypatch: pytest.Mon
     assert embedded_python.resolve("./python") == str(link)
     assert embedded_python.resolve("python") == str(link)
     assert embedded_python.resolve("/no/python") == "/no/python"
+
+
+def test_a_newer_python_in_place(tmp_path: Path) -> None:
+    """A path in a virtual environment stays good if one of a newer Python takes its place; another file counts."""
+    (tmp_path / "bin").mkdir()
+    named, plain = tmp_path / "bin" / "python3.13", tmp_path / "bin" / "python3"
+    named.symlink_to(sys.executable)
+    plain.symlink_to(named)
+    assert embedded_python.resolve(str(named)) == str(named), "no virtual environment"
+    (tmp_path / "pyvenv.cfg").touch()
+    assert embedded_python.resolve(str(named)) == str(plain)
+    plain.unlink()
+    plain.symlink_to("/bin/sh")
+    assert embedded_python.resolve(str(named)) == str(named)

@@ -17,6 +17,8 @@ from slurmhooks.cli.forked import in_child
 from slurmhooks.entry.scripts_and_rules import of_files
 from slurmhooks.handlers import definitions
 
+pytestmark = pytest.mark.slow
+
 START = (
     "import atexit, os, sys, threading, time\nfrom slurmhooks import hook\n\n@hook.job_submit\ndef rule(job): ...\n\n"
 )

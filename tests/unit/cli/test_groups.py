@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from slurmhooks._version import __version__
 from slurmhooks.cli import HEADINGS, main, modules
-from slurmhooks.cli.groups import Group
+from slurmhooks.cli.groups import FORMER, Group
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from slurmhooks.cli.groups import Group
     [
         (("statuz",), "statuz", "status"),
         (("try", "job_sumbit", "x"), "job_sumbit", "job_submit"),
-        (("spool", "retri"), "retri", "retry"),
+        (("rules", "explian"), "explian", "explain"),
     ],
 )
 def test_an_unknown_command_names_those_like_it(
@@ -28,6 +28,18 @@ def test_an_unknown_command_names_those_like_it(
     result = run(*words)
     assert result.exit_code == 2
     assert f"No such command {wrong!r}; nearest: {right}" in result.output
+
+
+@pytest.mark.parametrize(("words", "now"), FORMER.items())
+def test_a_former_command(run: Callable[..., Result], words: str, now: str) -> None:
+    """A former command is wrong use, the message names commands that do its work, and help does not list it."""
+    *groups, name = words.split()
+    result = run(*groups, name, "--help")
+    assert result.exit_code == 2
+    assert f"No such command {name!r}: {now}" in " ".join(result.output.split())
+    assert f"  {name} " not in run(*groups, "--help").output
+    for instead in re.findall(r"'(\w+(?: \w+)*)[^']*'", now):
+        assert run(*instead.split()[:2], "--help").exit_code == 0
 
 
 def test_the_help_of_commands_is_not_shortened() -> None:

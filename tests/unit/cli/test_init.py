@@ -14,6 +14,12 @@ from slurmhooks.cli import commands
 HEAVY = ("pydantic", "rich", "structlog", "asyncio", "lupa", "cffi")
 
 
+def only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the commands of a folder for all."""
+    monkeypatch.setattr(commands, "__path__", [str(folder)])
+    monkeypatch.setattr(cli, "PLACES", {commands.__name__: folder})
+
+
 def test_help_imports_no_verb() -> None:
     """The list of commands comes from docstrings and imports no command."""
     code = (
@@ -52,7 +58,7 @@ def test_helpers_are_no_verbs(run: Callable[..., Result]) -> None:
 def test_trailing_underscore_frees_a_keyword(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The module try_.py is the command try."""
     (tmp_path / "try_.py").write_text('"""Try it."""\nimport click\ncommand = click.Command("try")\n')
-    monkeypatch.setattr(commands, "__path__", [str(tmp_path)])
+    only(tmp_path, monkeypatch)
     group = cli.main
     assert isinstance(group, cli.Commands)
     assert group.list_commands(click.Context(group)) == ["try"]
@@ -63,7 +69,7 @@ def test_full_disk_is_a_finding(run: Callable[..., Result], monkeypatch: pytest.
     """A file that cannot be written results in one line and exit code 1, not in a traceback."""
     source = 'import click\n@click.command()\ndef command(): raise OSError(28, "No space left on device", "/x")\n'
     (tmp_path / "full.py").write_text(source)
-    monkeypatch.setattr(commands, "__path__", [str(tmp_path)])
+    only(tmp_path, monkeypatch)
     result = run("full")
     assert result.exit_code == 1
     assert result.stderr == "error: /x: No space left on device\n"
@@ -75,7 +81,7 @@ def test_a_lost_current_folder(tmp_path: Path, run: Callable[..., Result], monke
     lost.mkdir()
     monkeypatch.chdir(lost)
     lost.rmdir()
-    for verb in (("check", "--sysconfdir", "etc"), ("compile", "--sysconfdir", "etc"), ("build", "--output", "x")):
+    for verb in (("check", "--sysconfdir", "etc"), ("build", "--output", "x")):
         result = run(*verb)
         assert result.exit_code == 1
         assert "the current folder no longer exists: cd to another one" in result.output

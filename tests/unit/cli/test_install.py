@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,6 +9,7 @@ import pytest
 from click.testing import Result
 
 from slurmhooks.cli import build_record
+from slurmhooks.files import home
 
 from .conftest import Machine, Site
 from .fake_plugin import plugin
@@ -81,6 +83,45 @@ def test_what_an_older_build_had_more_goes(run: Run, machine: Machine, build: Pa
     assert (plugins / "auth_munge.so").exists()
 
 
+@pytest.mark.parametrize("linked", [False, True])
+def test_programs_at_their_former_place(run: Run, machine: Machine, build: Path, plugins: Path, linked: bool) -> None:
+    """A program in the PluginDir becomes a link to the new place while slurm.conf names it, and goes otherwise."""
+    record = build_record.BuildRecord.load(build)
+    assert record is not None
+    arguments = ["install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc]
+    names = [f"slurmhooks_{name}" for name in ("health", "power_resume")]
+    conf, before = machine.etc / "slurm.conf", f"PluginDir={plugins}\n"
+    named = plugins
+    if linked:  # as /lib64 is a link to /usr/lib64
+        named = machine.etc / "linked"
+        named.symlink_to(plugins)
+    for folder in ("", "slurmhooks/"):
+        for name in names:
+            (build / folder / name).write_text(folder)
+        replace(record, files=[*record.files, *(folder + name for name in names)]).save(build)
+        run(*arguments)
+        conf.write_text(f"{before}HealthCheckProgram={named}/slurmhooks_health\n")
+    assert (plugins / names[0]).resolve() == plugins / "slurmhooks" / names[0]
+    assert not (plugins / names[1]).exists()
+    assert f"HealthCheckProgram={named}/slurmhooks_health" in run("uninstall", "--sysconfdir", machine.etc).stderr
+    conf.write_text(before)
+    run(*arguments)
+    assert not (plugins / names[0]).exists()
+    assert (plugins / "slurmhooks" / names[0]).stat().st_mode & 0o777 == 0o755
+
+
+def test_programs_where_slurm_conf_is_elsewhere(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
+    """As on a node that gets it from slurmctld: it may name any program where that has been."""
+    record = build_record.BuildRecord.load(build)
+    assert record is not None
+    (machine.etc / "slurm.conf").unlink(missing_ok=True)
+    for folder in ("", "slurmhooks/"):
+        (build / folder / "slurmhooks_health").write_text(folder)
+        replace(record, files=[*record.files, f"{folder}slurmhooks_health"]).save(build)
+        run("install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc)
+    assert (plugins / "slurmhooks_health").read_text() == "slurmhooks/"
+
+
 def test_the_lean_plugin(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
     """--lean chooses the plugin that leaves callbacks out; without it, the one with all of them is installed again."""
     record = build_record.BuildRecord.load(build)
@@ -93,6 +134,24 @@ def test_the_lean_plugin(run: Run, machine: Machine, build: Path, plugins: Path)
         assert run(*words, *options).exit_code == 0
         assert (plugins / "spank_python.so").read_bytes().endswith(b"lean") == is_lean
     assert (plugins / lean).read_bytes().endswith(b"lean")
+
+
+def test_whether_a_set_is_expected(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
+    """It is after --expects-set, and where slurmctld is installed, until --no-expects-set."""
+    words = ("install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc)
+
+    def expected(*options: str) -> bool:
+        assert run(*words, *options).exit_code == 0
+        return (plugins / "slurmhooks" / home.EXPECTS_SET).exists()
+
+    assert not expected()
+    assert expected("--expects-set")
+    assert expected()
+    assert not expected("--no-expects-set")
+    machine.program("slurmctld", "echo slurm-wlm 24.11.5")
+    assert expected()
+    run("uninstall", "--plugin-dir", plugins, "--sysconfdir", machine.etc)
+    assert not (plugins / "slurmhooks").exists()
 
 
 def test_lean_where_callbacks_are_needed(run: Run, site: Site, build: Path) -> None:
@@ -144,6 +203,8 @@ def test_build_for_another_release_is_refused(run: Run, machine: Machine, build:
     record = build_record.BuildRecord.load(build)
     assert record is not None
     Path(record.python.libpython).unlink()
+    paths = [str(plugins), "/no/lib/python3.13"]
+    replace(record, python=replace(record.python, paths=paths)).save(build)
     result = run("install", "--from", build, "--plugin-dir", plugins)
     assert result.exit_code == 1
     for words in (
@@ -151,6 +212,7 @@ def test_build_for_another_release_is_refused(run: Run, machine: Machine, build:
         "run 'slurmhooks build' and 'slurmhooks install' again",
         "scrun_python.so is missing",
         "libpython.so no longer exists",
+        "/no/lib/python3.13 no longer exists: run 'slurmhooks build' and 'slurmhooks install' again",
     ):
         assert words in result.stderr
     assert list(plugins.iterdir()) == []
@@ -320,3 +382,70 @@ def test_search_path_that_others_can_change_is_warned_of(
     result = run("install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc)
     assert result.exit_code == 0
     assert f"warning: {tmp_path}: it is writable by everybody" in result.stderr
+
+
+def test_the_first_deployment(run: Run, site: Site, build: Path) -> None:
+    """Where hooks are configured, an installation puts them in force as a set; the next one fits it to the build.
+
+    So it is if Slurm would not call them yet, because its configuration lacks lines that the command prints.
+    """
+    site.conf(f"PluginDir={site.plugins}")
+    words = ("install", "--from", build, "--plugin-dir", site.plugins, "--sysconfdir", site.etc)
+    source = site.file("@hook.job_submit\ndef one(job): pass\n")
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    assert "in force; before: none" in result.output
+    [event] = json.loads(run("status", "--sysconfdir", site.etc, "--json").stdout)["history"]
+    assert (event["verb"], event["message"]) == ("install", "by 'slurmhooks install'")
+    before = os.readlink(site.etc / "slurmhooks.set")
+    source.write_text("def (")
+    (site.etc / "slurmhooks.set" / ".manifest").unlink()
+    assert run(*words).exit_code == 0
+    assert os.readlink(site.etc / "slurmhooks.set") == before
+    assert (site.etc / "slurmhooks.set" / ".manifest").exists()
+    assert [row["handler"] for row in json.loads(site.check("--json").stdout)["handlers"]] == ["a:one"]
+
+
+def test_a_first_set_without_hooks(run: Run, site: Site, build: Path) -> None:
+    """Where nothing is configured, a set without hooks is in force, so that what is written later has no effect."""
+    (site.etc / "slurmhooks.toml").unlink()
+    result = run("install", "--from", build, "--plugin-dir", site.plugins, "--sysconfdir", site.etc)
+    assert result.exit_code == 0, result.output
+    (site.etc / "slurmhooks.toml").write_text("def (")
+    assert json.loads(site.check("--json").stdout)["handlers"] == []
+    [event] = json.loads(run("status", "--sysconfdir", site.etc, "--json").stdout)["history"]
+    assert (event["verb"], event["first"]) == ("install", True)
+
+
+def test_no_first_deployment_of_what_is_wrong(run: Run, site: Site, build: Path) -> None:
+    """Where an earlier release may have had files in force that do not load, nothing is installed."""
+    path = site.file("def (")
+    words = ("install", "--from", build, "--plugin-dir", site.plugins, "--sysconfdir", site.etc)
+    before = {path: path.read_bytes() for path in site.plugins.rglob("*") if path.is_file()}
+    result = run(*words)
+    assert result.exit_code == 1, result.output
+    assert f"{path}:2: " in result.output
+    assert "nothing is installed: what is in force would not load" in result.output
+    site.file("")
+    (site.etc / "slurmhooks.toml").unlink()
+    site.plugstack("required spank_python.so hooks.d/*.py")
+    result = run(*words)
+    assert result.exit_code == 1, result.output
+    assert "plugstack.conf: hooks.d/*.py: names files, and" in result.output
+    assert not os.path.lexists(site.etc / "slurmhooks.set")
+    assert before == {path: path.read_bytes() for path in site.plugins.rglob("*") if path.is_file()}
+
+
+def test_what_an_earlier_release_has_deployed_becomes_a_set(run: Run, site: Site, build: Path) -> None:
+    """Its files are in force as before, but from a set, and the next deployment needs a source."""
+    place = site.etc / "slurmhooks.d" / "bundles" / "0123456789abcdef"
+    place.mkdir(parents=True)
+    site.file("@hook.job_submit\ndef one(job): pass\n")
+    for name in ("slurmhooks.toml", "hooks.d"):
+        (site.etc / name).rename(place / name)
+    (site.etc / "slurmhooks.toml").symlink_to("slurmhooks.d/current/slurmhooks.toml")
+    (site.etc / "slurmhooks.d" / "current").symlink_to("bundles/0123456789abcdef")
+    result = run("install", "--from", build, "--plugin-dir", site.plugins, "--sysconfdir", site.etc)
+    assert result.exit_code == 0, result.output
+    assert (site.etc / "slurmhooks.set" / "hooks.d" / "a.py").is_file()
+    assert [row["handler"] for row in json.loads(site.check("--json").stdout)["handlers"]] == ["a:one"]

@@ -21,8 +21,8 @@ def test_commands_with_documents() -> None:
     options = {name: option for name, command in commands() for option in command.params if "--json" in option.opts}
     assert [name for name, option in options.items() if not isinstance(option, output.JsonOption)] == []
     assert set(options) == set(COMMANDS)
-    wanted = {"check", "info", "policies list", "record", "replay", "spool", "why", "try job_submit", "try priority"}
-    assert wanted | {"try cli_filter", "try spank", "try scrun stage-in", "try scrun stage-out"} <= set(COMMANDS)
+    wanted = {"check", "info", "rules explain", "record", "replay", "spool", "why", "try job_submit", "try record"}
+    assert wanted | {"try cli_filter", "try spank", "try scrun"} <= set(COMMANDS)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -112,7 +112,7 @@ def test_texts_that_are_not_utf8(run: Call, tmp_path: Path) -> None:
 
 
 def test_the_option_of_a_group_holds_for_its_verbs(run: Call, tmp_path: Path) -> None:
-    """A verb below a command with --json, such as spool discard, fails with a document as well."""
+    """An action of a command with --json, such as spool discard, fails with a document as well."""
     (tmp_path / "slurm.conf").write_text(f"StateSaveLocation={tmp_path}\n")
     (tmp_path / "slurmhooks").mkdir()
     result = run("spool", "--json", "--sysconfdir", tmp_path, "discard", "x")

@@ -11,6 +11,8 @@ from tests.unit.cli.deploying import handlers
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Call, Site
 
+pytestmark = pytest.mark.slow
+
 TEXT = """
 log = None
 
@@ -31,7 +33,7 @@ class Rules:
 
 hook.spank.task_exit(lambda spank: None)
 """
-RULE = '[hooks]\npaths = ["hooks.d/*.py"]\n[[policies]]\nrule = "require_time"\n'
+RULE = '[hooks]\npaths = ["hooks.d/*.py"]\n[[rule]]\nrule = "require_time"\n'
 
 
 def call(site: "Site", run: "Call", *words: object) -> Any:
@@ -46,13 +48,11 @@ def enforced(site: "Site", run: "Call") -> list[str]:
     return sorted(row["handler"] for row in call(site, run, "check")["handlers"] if row["mode"] != "off")
 
 
-@pytest.mark.parametrize("deployed", [True, False], ids=["deployed", "live"])
-def test_off_and_on(site: "Site", run: "Call", deployed: bool) -> None:
+def test_off_and_on(site: "Site", run: "Call") -> None:
     """Handlers are switched off one after the other, or all of them, with broken sources; `on` brings all back."""
     hook_file = site.file(TEXT)
-    if deployed:
-        call(site, run, "deploy")
-        hook_file.write_text("def (")
+    call(site, run, "deploy")
+    hook_file.write_text("def (")
     labels = ["a:limits", "a:limits", "a:launch", "a:launch", "a:<lambda>"]
     assert sorted(handlers(site)) == sorted(labels)
     call(site, run, "off", "a:limits")
@@ -88,6 +88,7 @@ def test_back_after_on(site: "Site", run: "Call", labels: list[str]) -> None:
 def test_lines_keep_their_numbers(site: "Site", run: "Call") -> None:
     """The remaining handlers are at the lines that the source has, as messages name them."""
     site.file(TEXT)
+    call(site, run, "deploy")
     before = {row["handler"]: row["where"].rpartition(":")[2] for row in call(site, run, "check")["handlers"]}
     call(site, run, "off", "a:launch")
     after = {row["handler"]: row["where"].rpartition(":")[2] for row in call(site, run, "check")["handlers"]}
@@ -95,20 +96,21 @@ def test_lines_keep_their_numbers(site: "Site", run: "Call") -> None:
 
 
 @pytest.mark.parametrize(
-    "policy",
+    "mode",
     [
-        """[policy."policies:require_time"]\nmode = "observe"\n""",
-        """[policy."policies:require_time"]  # until May\nmode = "observe"\n""",
-        """[policy.'policies:require_time']\nmode = "observe"\n""",
-        """[ policy . "policies:require_time" ]\nmode = "observe"\nnote = \'\'\'\n[policy]\n\'\'\'\n""",
-        """[policy]\n"policies:require_time".mode = "observe"\n""",
-        """[policy]\n"policies:require_time" = {mode = "observe", note = "a\\u0022b"}\n""",
-        """[policy."polic\\u0069es:require_time"]\r\nmode = "observe"\r\n""",
+        """[rules.modes."rule:require_time"]\nmode = "observe"\n""",
+        """[rules.modes."rule:require_time"]  # until May\nmode = "observe"\n""",
+        """[rules.modes.'rule:require_time']\nmode = "observe"\n""",
+        """[ rules . modes . "rule:require_time" ]\nmode = "observe"\nnote = \'\'\'\n[rules]\n\'\'\'\n""",
+        """[rules.modes]\n"rule:require_time".mode = "observe"\n""",
+        """[rules.modes]\n"rule:require_time" = {mode = "observe", note = "a\\u0022b"}\n""",
+        """[rules.modes."r\\u0075le:require_time"]\r\nmode = "observe"\r\n""",
     ],
 )
-def test_a_rule_of_slurmhooks_toml(site: "Site", run: "Call", policy: str) -> None:
+def test_a_rule_of_slurmhooks_toml(site: "Site", run: "Call", mode: str) -> None:
     """A ready-made rule gets the mode "off", whatever mode it had, and however the file says so."""
-    (site.etc / "slurmhooks.toml").write_text(f"\ufeff{RULE}{policy}", newline="")
+    (site.etc / "slurmhooks.toml").write_text(f"\ufeff{RULE}{mode}", newline="")
+    call(site, run, "deploy")
     label = call(site, run, "check")["handlers"][0]["handler"]
     call(site, run, "off", label)
     assert {row["mode"] for row in call(site, run, "check")["handlers"]} == {"off"}
@@ -142,6 +144,7 @@ def test_functions_of_the_same_name(site: "Site", run: "Call") -> None:
         "            @hook.spank.init\n            def check(spank): pass\n"
         "@hook.spank.exit\ndef check(spank): pass\nmake()\nOther.make()\n"
     )
+    call(site, run, "deploy")
     labels = ["a:check", "a:Other.make.<locals>.check", "a:make.<locals>.check"]
     assert sorted(handlers(site)) == sorted(labels)
     while labels:
@@ -163,6 +166,7 @@ def test_functions_of_the_same_name(site: "Site", run: "Call") -> None:
 def test_what_cannot_be_switched_off_alone(site: "Site", run: "Call", rest: str, why: str) -> None:
     """A handler is not switched off if another one goes with it, or if it runs all the same; then nothing changes."""
     site.file(f"@hook.spank.init\ndef launch(spank): pass\n{rest}")
+    call(site, run, "deploy")
     before = handlers(site)
     result = run("off", "a:launch", "--sysconfdir", site.etc)
     assert result.exit_code == 1
@@ -174,7 +178,9 @@ def test_what_cannot_be_switched_off_alone(site: "Site", run: "Call", rest: str,
 def test_a_required_handler(site: "Site", run: "Call", line: str) -> None:
     """A handler that configurations require, or give a mode, is not required once it is switched off."""
     text = '[hooks]\npaths = ["hooks.d/*.py"]\nrequire = ["a:mixed", "a:other"{}]\n'
-    (site.etc / "slurmhooks.toml").write_text(text.format(', "a:limits"') + '[policy."a:mixed"]\nmode = "enforce"\n')
+    (site.etc / "slurmhooks.toml").write_text(
+        text.format(', "a:limits"') + '[rules.modes."a:mixed"]\nmode = "enforce"\n'
+    )
     (site.etc / "other.toml").write_text(text.format(""))
     site.file(
         "@hook.job_submit\ndef limits(job): pass\n"
@@ -207,9 +213,21 @@ def test_a_line_without_its_files(site: "Site", run: "Call") -> None:
 def test_what_is_refused(site: "Site", run: "Call") -> None:
     """A label that no handler has is refused, with those that exist; so is neither a label nor --all, or both."""
     site.file(TEXT)
+    result = run("off", "--all", "--sysconfdir", site.etc)
+    assert (result.exit_code, "nothing is in force that could be switched off" in result.output) == (1, True)
+    call(site, run, "deploy")
     result = run("off", "a:none", "--sysconfdir", site.etc)
     assert result.exit_code == 1
     assert "no handler 'a:none' is in force; handlers: a:limits, a:launch, a:<lambda>" in result.output
     assert run("off", "--sysconfdir", site.etc).exit_code == 2
     assert run("off", "--all", "a:limits", "--sysconfdir", site.etc).exit_code == 2
     assert run("on", "--sysconfdir", site.etc).exit_code == 1
+
+
+def test_a_folder_that_is_missing(site: "Site", run: "Call", monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that would write there say that the folder of slurm.conf is not where it should be."""
+    site.file(TEXT)
+    monkeypatch.setenv("SLURM_CONF", str(site.etc / "gone" / "slurm.conf"))
+    for words in (("off", "--all"), ("deploy", site.etc)):
+        result = run(*words)
+        assert (result.exit_code, f"{site.etc / 'gone'} does not exist" in result.output) == (1, True), result.output

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from click.testing import Result
 
 from slurmhooks.cli import main, parameters
+from tests.sets import put_in_force
 from tests.unit.cli.conftest import Site
 
 BUILD = "build"
@@ -59,20 +60,8 @@ def test_the_default_is_the_folder_of_slurm_conf(
 
 def test_many_commands_read_the_configuration() -> None:
     """The commands above are not only a few."""
-    wanted = {
-        "check",
-        "compile",
-        "info",
-        "why",
-        "reload",
-        "status",
-        "deploy",
-        "rollback",
-        "install",
-        "uninstall",
-        "record",
-    }
-    assert wanted | {"try job_submit", "try spank", "try cli_filter", "try job_end"} <= READERS.keys()
+    wanted = {"check", "info", "why", "status", "deploy", "rollback", "install", "uninstall", "record"}
+    assert wanted | {"try job_submit", "try spank", "try cli_filter", "try record"} <= READERS.keys()
 
 
 @pytest.mark.parametrize(
@@ -104,12 +93,13 @@ def test_what_commands_do_with_it(site: Site, run: Callable[..., Result], monkey
     conf = site.etc / "slurm.conf"
     conf.rename(site.etc / "second.conf")
     monkeypatch.setenv("SLURM_CONF", str(site.etc / "second.conf"))
+    put_in_force(site.etc)
     assert "named:by_variable" in run("check").output
     shown = run("info").output
     assert (str(site.plugins) in shown, f"{site.etc}/second.conf" in shown or str(site.etc) in shown) == (True, True)
     script = site.etc / "job.sh"
     script.write_text("#!/bin/sh\n")
-    assert run("try", "job_submit", script).output == "accepted\nno field changed\n"
+    assert run("try", "job_submit", script).output.startswith("accepted\nno field changed\n")
     assert "by_variable" not in run("check", "--sysconfdir", site.etc.parent).output
 
 

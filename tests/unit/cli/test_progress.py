@@ -12,9 +12,9 @@ import pytest
 from rich.console import Console
 
 from slurmhooks.cli import progress
-from slurmhooks.cli.commands import reload
 from slurmhooks.cli.findings import Finding
 from slurmhooks.cli.progress import TAIL, bar, run_logged, step, waiting
+from tests.sets import put_in_force
 
 from .conftest import Call
 
@@ -97,11 +97,11 @@ def test_commands_that_wait_say_so(run: Call, monkeypatch: pytest.MonkeyPatch, t
         yield
 
     monkeypatch.setattr(progress, "waiting", note)
-    monkeypatch.setattr(reload, "STARTING", 0.0)
     (tmp_path / "decisions").mkdir()
     (tmp_path / "decisions" / "job_submit.jsonl").write_text("")
     (tmp_path / "slurmhooks.toml").write_text(f"[decisions]\nfolder = '{tmp_path}/decisions'\n")
-    for command in (("reload",), ("record", "--status"), ("why", "--last", "1")):
+    put_in_force(tmp_path)
+    for command in (("record", "--status"), ("why", "--last", "1")):
         run(*command, "--sysconfdir", tmp_path)
         assert titles, command
         titles.clear()

@@ -15,6 +15,8 @@ from tests.unit.cli.deploying import HANDLER, deploy, handlers, make, rollback
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Call, Site
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["deploy", "make"]
 
 
@@ -32,6 +34,7 @@ def test_back_to_what_was_in_force_before(
 
 def test_back_to_no_handlers(site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any]) -> None:
     """A rollback does not put a bundle without handlers in force, unless it is named."""
+    site.deploy()
     first = deploy(make("one", HANDLER.format(1)))
     result = run("rollback", "--sysconfdir", site.etc)
     assert result.exit_code == 1

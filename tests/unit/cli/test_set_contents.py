@@ -3,18 +3,28 @@
 
 import json
 import os
+import re
+import tracemalloc
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slurmhooks.cli.bundles import archive
+from slurmhooks.cli.bundles import archive, history, retention
 from slurmhooks.cli.bundles.store import Store
-from tests.unit.cli.deploying import HANDLER, deploy, handlers, make, rollback
+from slurmhooks.cli.commands.install import put_in_force
+from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.files import sums
+from slurmhooks.files.watch import Watch
+from slurmhooks.site import reload, sources
+from tests.unit.cli.deploying import HANDLER, deploy, handlers, make
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Call, Site
+
+pytestmark = pytest.mark.slow
 
 __all__ = ["deploy", "make"]
 CONFIG = '[hooks]\npaths = ["hooks.d/*.py"]\n'
@@ -32,8 +42,94 @@ def in_force(site: "Site") -> Path:
     return site.etc / "slurmhooks.set"
 
 
+def in_place_of(path: Path, make: Callable[[Path], None]) -> None:
+    """Replace a file by something else."""
+    path.unlink()
+    make(path)
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "lost": lambda path: path.unlink(),
+    "empty": lambda path: path.write_bytes(b""),
+    "one bit": lambda path: path.write_bytes(bytes([path.read_bytes()[0] ^ 1]) + path.read_bytes()[1:]),
+    "longer": lambda path: path.write_bytes(path.read_bytes() + b"\n"),
+    "another file": lambda path: path.with_name(f"x{path.name}").write_bytes(b""),
+    "a folder": lambda path: in_place_of(path, Path.mkdir),
+    "a FIFO": lambda path: in_place_of(path, os.mkfifo),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        *(("hooks.d/b.py", how) for how in DAMAGES),
+        ("slurmhooks.toml", "lost"),
+        ("slurmhooks.toml", "one bit"),
+        ("tables/data.json", "longer"),
+    ],
+)
+def test_a_damaged_set_is_not_loaded(
+    site: "Site", run: "Call", monkeypatch: pytest.MonkeyPatch, name: str, how: str
+) -> None:
+    """Processes of slurmctld refuse a set that is not what was deployed; another deployment ends that.
+
+    What the configuration says about such a case counts if the configuration itself is intact.
+    """
+    monkeypatch.setenv("SLURM_CONF", str(site.etc / "slurm.conf"))
+    (site.etc / "slurmhooks.toml").write_text(f'{CONFIG}data = ["tables/*.json"]\n')
+    (site.etc / "tables").mkdir()
+    (site.etc / "tables" / "data.json").write_text("{}")
+    site.file(HANDLER.format(1))
+    site.file(HANDLER.format(2), "b.py")
+    put(site, run)
+    prepared: list[object] = []
+
+    def load() -> None:
+        reload.load(sources.config_path(), Watch(), lambda registry: [], prepare=prepared.append)
+
+    load()
+    path = in_force(site).resolve() / name
+    DAMAGES[how](path)
+    with pytest.raises((LoadError, ConfigError), match=re.escape(f"{site.etc}/slurmhooks.")):
+        load()
+    assert len(prepared) == (1 if name == "slurmhooks.toml" else 2)
+    site.file(HANDLER.format(3))
+    put(site, run)
+    load()
+
+
+def test_sums_of_large_data(site: "Site", run: "Call") -> None:
+    """A set is compared without holding its files in memory, of which workers have little."""
+    (site.etc / "slurmhooks.toml").write_text(f'{CONFIG}data = ["large"]\n')
+    (site.etc / "large").write_bytes(bytes(32 << 20))
+    site.file(HANDLER.format(1))
+    put(site, run)
+    tracemalloc.start()
+    try:
+        damaged, _ = sums.damage(f"{in_force(site).resolve()}/slurmhooks.toml")
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert damaged == []
+    assert most < 8 << 20
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{", b'{"slurmhooks.toml": 1}'])
+def test_damaged_sums(site: "Site", run: "Call", monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    """A set that cannot be compared with what was deployed is not loaded; one of an earlier release has no sums."""
+    monkeypatch.setenv("SLURM_CONF", str(site.etc / "slurm.conf"))
+    put(site, run)
+    path = in_force(site) / ".sums"
+    path.chmod(0o644)
+    path.write_bytes(content)
+    with pytest.raises(LoadError):
+        reload.load(sources.config_path(), Watch(), lambda registry: [])
+    path.unlink()
+    reload.load(sources.config_path(), Watch(), lambda registry: [])
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: groups of files need root")
-@pytest.mark.parametrize("way", ["folder", "archive", "kept"])
+@pytest.mark.parametrize("way", ["folder", "archive"])
 @pytest.mark.parametrize(
     ("file", "folder", "private"), [(0o640, 0o755, True), (0o644, 0o750, True), (0o664, 0o755, False)]
 )
@@ -54,10 +150,7 @@ def test_modes_are_kept(
     os.chown(site.hooks, 0, 1)
     hook_file.chmod(file)
     site.hooks.chmod(folder)
-    if way == "kept":
-        before = put(site, run, make("other", HANDLER.format(2)))["before"]
-        place = Store(site.etc).place(before)
-    elif way == "archive":
+    if way == "archive":
         assert run("bundle", site.etc, "--output", open_folder / "b.tar").exit_code == 0
         put(site, run, open_folder / "b.tar")
         place = in_force(site)
@@ -67,8 +160,7 @@ def test_modes_are_kept(
     status = (place / "hooks.d" / "a.py").stat()
     assert status.st_mode & 0o777 == (0o440 if private else 0o444)
     assert (status.st_uid, status.st_gid) == (0, 1 if private else 0)
-    if way != "kept":
-        assert run("status", "--sysconfdir", site.etc).exit_code == 0
+    assert run("status", "--sysconfdir", site.etc).exit_code == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: groups of files need root")
@@ -85,12 +177,7 @@ def test_modes_are_kept(
 )
 @pytest.mark.parametrize("link", ["", "file", "folder"])
 def test_who_may_read(
-    open_folder: Path,
-    link: str,
-    file: tuple[int, int],
-    inner: tuple[int, int],
-    outer: tuple[int, int],
-    group: str,
+    open_folder: Path, link: str, file: tuple[int, int], inner: tuple[int, int], outer: tuple[int, int], group: str
 ) -> None:
     """A copy lets in a group only if nothing on the way to the file keeps it out, links or not."""
     base, elsewhere = open_folder / "base", open_folder / "elsewhere"
@@ -247,7 +334,7 @@ def test_a_dry_run(site: "Site", run: "Call") -> None:
 
 
 def test_what_an_earlier_release_has_deployed(site: "Site", run: "Call", make: Callable[..., Path]) -> None:
-    """Its files stay in force until something is deployed, rollback returns to them, and its link is no source."""
+    """Its files are refused until something is deployed, and its link is no source."""
     place = site.etc / "slurmhooks.d" / "bundles" / "0123456789abcdef"
     (place / "hooks.d").mkdir(parents=True)
     (place / "slurmhooks.toml").write_text(CONFIG)
@@ -257,17 +344,13 @@ def test_what_an_earlier_release_has_deployed(site: "Site", run: "Call", make: C
     (site.etc / "slurmhooks.d" / "current").symlink_to("bundles/0123456789abcdef")
     (site.etc / "slurmhooks.d" / "history").write_text('["0123456789abcdef"]\n')
     (site.etc / "slurmhooks.d" / "unfinished").write_text('["0123456789abcdef", null]\n')
-    assert handlers(site) == ["a:version_1"]
-    assert site.found() == []
-    assert run("compile", "--sysconfdir", site.etc).exit_code == 0
-    assert run("status", "--sysconfdir", site.etc).exit_code == 0
+    result = run("check", "--sysconfdir", site.etc)
+    assert (result.exit_code, "was never deployed" in result.output) == (1, True)
     result = run("deploy", "--sysconfdir", site.etc)
     assert result.exit_code == 1
     assert "an earlier release has made it a link" in result.output
     put(site, run, make("two", HANDLER.format(2)))
     assert handlers(site) == ["a:version_2"]
-    rollback(site, run)
-    assert handlers(site) == ["a:version_1"]
     assert run("status", "--sysconfdir", site.etc).exit_code == 0
 
 
@@ -286,3 +369,38 @@ def test_libraries_of_a_lua_script(site: "Site", run: "Call") -> None:
     put(site, run)
     library.write_text("return nil +\n")
     assert [label.rpartition(":")[2] for label in handlers(site)] == ["slurm_job_submit", "slurm_job_modify"]
+
+
+def test_followed_sets_count_as_one() -> None:
+    """Of old sets in a row that --watch has deployed, only the last one is among those that are kept in any case."""
+    verbs = ["deploy", "deploy", *["watch"] * 20, "deploy", "watch", "watch"]
+    old = datetime(2026, 1, 1, tzinfo=UTC)
+    events = [history.Event(bundle=str(number), verb=verb, at=old) for number, verb in enumerate(verbs)]
+    assert retention.needed(events, timedelta(days=1), datetime(2026, 2, 1, tzinfo=UTC)) == {"0", "1", "21", "22", "24"}
+
+
+@pytest.mark.parametrize("loss", ["lost", "changed"])
+def test_what_a_set_has_lost_stays_an_error(site: "Site", run: "Call", loss: str) -> None:
+    """Files of the set in force that are lost or changed are a finding of `check`, and no new set or manifest has that.
+
+    By the manifest, launches refuse a set that lacks one of its files.
+    """
+    site.file("@hook.job_submit\ndef one(job): pass\n")
+    site.file("@hook.spank.init\ndef two(spank): pass\n", "b.py")
+    site.deploy()
+    assert site.found() == []
+    place = (site.etc / "slurmhooks.set").resolve()
+    manifest = (place / ".manifest").read_bytes()
+    path = place / "hooks.d" / "b.py"
+    path.unlink()
+    if loss == "changed":
+        path.write_text("")
+    wrong = f"{place}: its files were changed by hand; put another set in force, then deploy it again"
+    assert site.found() == [wrong]
+    off = run("off", "a:one", "--sysconfdir", site.etc)
+    assert (off.exit_code, wrong in off.output) == (1, True)
+    put_in_force(site.etc, site.plugins, None, first=False)
+    assert (place / ".manifest").read_bytes() == manifest
+    assert run("off", "--all", "--sysconfdir", site.etc).exit_code == 0
+    site.deploy()
+    assert site.found() == []

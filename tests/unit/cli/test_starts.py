@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.sets import put_in_force
+
+pytestmark = pytest.mark.slow
+
 SLOW = ("pydantic", "rich", "structlog", "cffi", "pycparser", "pkgutil", "hashlib", "subprocess", "importlib.metadata")
 """Each of them adds a large part of what `python3 -c pass` takes; pydantic adds several times as much."""
 RUN = """
@@ -22,13 +26,13 @@ EACH = """
 import contextlib, io, sys
 from slurmhooks.cli import main, modules
 
-for name in sorted(modules(), key=lambda name: (name == "policies", name)):
+for name in sorted(modules(), key=lambda name: (name == "rules", name)):
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
         main([name, "--help"])
     if "pydantic" in sys.modules:
         print(name)
 """
-"""Prints the commands after whose help pydantic is imported; `policies` comes last, because it is."""
+"""Prints the commands after whose help pydantic is imported; `rules` comes last, because it is."""
 LOAD = """
 import pathlib, sys
 from slurmhooks.cli.whole_site import Loaded
@@ -37,7 +41,7 @@ loaded = Loaded()
 loaded.load(pathlib.Path(sys.argv[1]))
 print(loaded.findings, [handler.label for handler in loaded.registry.all_handlers()], *sys.modules, sep="\\n")
 """
-"""Does what `check` and `compile` do in a child; prints findings, handlers and the imported modules."""
+"""Does what `check` and `deploy` do in a child; prints findings, handlers and the imported modules."""
 
 
 def imported(*words: object) -> tuple[str, set[str]]:
@@ -48,9 +52,7 @@ def imported(*words: object) -> tuple[str, set[str]]:
     return code, set(names)
 
 
-@pytest.mark.parametrize(
-    "words", ["--version", "--help", "check --help", "reload --help", "status --help", "why --help"]
-)
+@pytest.mark.parametrize("words", ["--version", "--help", "check --help", "status --help", "why --help"])
 def test_help(words: str) -> None:
     """The help of the commands that operators call most needs none of the slow modules."""
     code, names = imported(*words.split())
@@ -59,16 +61,16 @@ def test_help(words: str) -> None:
 
 
 def test_help_of_all() -> None:
-    """The help of no command imports pydantic, except that of `policies`, whose rules are models."""
+    """The help of no command imports pydantic, except that of `rules`, whose rules are models."""
     done = subprocess.run([sys.executable, "-c", EACH], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["policies"]
+    assert done.stdout.split() == ["rules"]
 
 
 @pytest.mark.parametrize("more", [(), ("--json",)])
 def test_why(tmp_path: Path, more: tuple[str, ...]) -> None:
     """A look into the decision log imports no pydantic, neither for slurmhooks.toml nor for the lines of the log."""
     (tmp_path / "slurm.conf").write_text("ClusterName=c\n")
-    (tmp_path / "slurmhooks.toml").write_text(f'[decisions]\nfolder = "{tmp_path}"\n')
+    (put_in_force(tmp_path) / "slurmhooks.toml").write_text(f'[decisions]\nfolder = "{tmp_path}"\n')
     line = '{"time": "2026-01-02T03:04:05+00:00", "event": "decision", "id": "0123456789ab", "hook": "job_submit"}\n'
     (tmp_path / "job_submit.jsonl").write_text(line)
     code, names = imported("why", "0123456789ab", "--sysconfdir", tmp_path, *more)
@@ -76,20 +78,12 @@ def test_why(tmp_path: Path, more: tuple[str, ...]) -> None:
     assert names.isdisjoint({"pydantic", "rich", "subprocess"})
 
 
-def test_reload(tmp_path: Path) -> None:
-    """A call of reload imports no pydantic, although it finds no slurmctld here."""
-    (tmp_path / "slurm.conf").write_text("ClusterName=c\n")
-    code, names = imported("reload", "--sysconfdir", tmp_path)
-    assert code == "1"
-    assert names.isdisjoint({"pydantic", "rich", "subprocess"})
-
-
 def test_loading_a_site(tmp_path: Path) -> None:
-    """check and compile load a slurmhooks.toml without rules, exemptions and health checks without pydantic."""
+    """check and deploy load a slurmhooks.toml without rules, exemptions and health checks without pydantic."""
     (tmp_path / "slurm.conf").write_text("ClusterName=c\n")
     (tmp_path / "plugstack.conf").write_text("required spank_python.so\n")
     (tmp_path / "a.py").write_text("from slurmhooks import hook\n\n@hook.job_submit\ndef a(job): pass\n")
-    (tmp_path / "slurmhooks.toml").write_text('[hooks]\npaths = ["*.py"]\n[log]\nlevel = "debug"\n')
+    (put_in_force(tmp_path) / "slurmhooks.toml").write_text('[hooks]\npaths = ["*.py"]\n[log]\nlevel = "debug"\n')
     done = subprocess.run([sys.executable, "-c", LOAD, str(tmp_path)], capture_output=True, text=True, check=True)
     findings, handlers, *names = done.stdout.splitlines()
     assert (findings, handlers) == ("[]", "['a:a']"), done.stdout[:500]

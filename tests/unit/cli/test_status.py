@@ -76,16 +76,15 @@ def test_who_is_behind(site: "Site", run: "Call", bundles: list[str], open_folde
 
 
 def test_a_manifest_that_launches_do_not_use(site: "Site", run: "Call", bundles: list[str], open_folder: Path) -> None:
-    """A manifest that is missing or older than the hook files is reported, also of another machine; the code stays."""
+    """A manifest that is missing or of another build is reported, also of another machine; the code stays 0."""
     reports = open_folder / "n1"
     reports.write_text(report_of("n1", bundles[2], manifest="there is none"))
     report, code = status(site, run, "--from", reports)
     assert code == 0
     assert [text.partition(":")[0] for text in report["manifests"]] == ["n1"]
-    hook_file = site.etc / "slurmhooks.set" / "hooks.d" / "a.py"
-    os.utime(hook_file, (1, 1))
+    (site.etc / "slurmhooks.set" / ".manifest").write_text("")
     result = run("status", "--sysconfdir", site.etc)
-    assert f"{hook_file.name} has changed since; run 'slurmhooks compile'" in result.output
+    assert "it was written for another build of slurmhooks or another release of Slurm" in result.output
 
 
 def test_what_other_machines_report_is_escaped(site: "Site", bundles: list[str], open_folder: Path) -> None:
@@ -102,23 +101,16 @@ def test_what_other_machines_report_is_escaped(site: "Site", bundles: list[str],
         assert len(result.output) < 5000
 
 
-def test_a_folder_that_does_not_exist(site: "Site", run: "Call") -> None:
-    """While the folder of hook files is missing, the hooks of this machine are unknown, and status fails."""
-    site.hooks.rmdir()
+def test_files_that_were_never_deployed(site: "Site", run: "Call") -> None:
+    """Without a set in force, status fails; sources are named, because an earlier release may have run them."""
     report, code = status(site, run)
     assert code == 1
-    assert f"{site.hooks}: does not exist; hook files are expected in it" in "".join(report["findings"])
+    assert "slurmhooks.toml: was never deployed, so no hooks are in force" in report["findings"][0]
     assert report["rows"][0]["state"] == "not known"
-
-
-def test_files_that_were_never_deployed(site: "Site", run: "Call") -> None:
-    """Without a deployment, the id is that of the bundle that the files would form."""
-    site.file("@hook.job_submit\ndef f(job): pass\n")
-    run("bundle", site.etc, "--output", site.etc / "b.tar")
+    (site.etc / "slurmhooks.toml").unlink()
     report, code = status(site, run)
-    assert code == 0, report
-    deployed = json.loads(run("deploy", site.etc / "b.tar", "--sysconfdir", site.etc, "--json").stdout)
-    assert deployed["bundle"] == report["expected"]
+    assert code == 1
+    assert "nothing has been deployed on this machine" in report["findings"][0]
 
 
 @pytest.mark.parametrize("line", ["hooks.e/*.py", "config=hooks.d/b.toml", "missing_options=refused", "hooks.d/*.pz"])
@@ -144,7 +136,7 @@ def test_sources_and_history(site: "Site", run: "Call", bundles: list[str]) -> N
     """The history is shown, and whether the sources differ from what is in force."""
     report, code = status(site, run)
     assert [event["bundle"] for event in report["history"]][-3:] == bundles
-    assert {event["verb"] for event in report["history"]} == {"present", "deploy"}
+    assert {event["verb"] for event in report["history"]} == {"deploy"}
     assert all(event["by"] and event["at"] for event in report["history"])
     assert (report["sources"], code) == (None, 0)
     site.file("# edited\n")
@@ -156,13 +148,6 @@ def test_sources_and_history(site: "Site", run: "Call", bundles: list[str]) -> N
     )
     assert run("deploy", "--message", "for the night", "--sysconfdir", site.etc).exit_code == 0
     assert "for the night" in run("status", "--sysconfdir", site.etc).output
-
-
-def test_live_files(site: "Site", run: "Call") -> None:
-    """Before the first deployment, the files are called live."""
-    report, code = status(site, run)
-    assert code == 0
-    assert "slurmhooks.toml: live: not protected" in report["sources"]
 
 
 def test_files_that_were_edited(site: "Site", run: "Call", bundles: list[str]) -> None:
@@ -205,15 +190,13 @@ def test_reports_that_cannot_be_read(site: "Site", run: "Call", open_folder: Pat
 
 def test_names_that_are_not_utf8(site: "Site", run: "Call", open_folder: Path) -> None:
     """A report with the name of such a file can be printed, and read on another machine."""
-    (site.hooks / os.fsdecode(b"\xff.py")).mkdir()
+    site.deploy()
+    (site.etc / "plugstack.conf").write_bytes(b"required spank_python.so \xff.py\n")
     file = open_folder / "report"
     file.write_text(run("status", "--sysconfdir", site.etc, "--report").stdout)
     report, code = status(site, run, "--from", file)
     assert code == 1
-    assert [text.partition(": ")[2] for text in report["findings"]] == [
-        f"{site.hooks}/\udcff.py: not a regular file; [hooks] paths names it",
-        "not known",
-    ]
+    assert "plugstack.conf: \udcff.py: the set in force does not have it" in "".join(report["findings"])
 
 
 def test_other_controllers(site: "Site", run: "Call", machine: "Machine", bundles: list[str]) -> None:
@@ -257,13 +240,15 @@ def test_machines_that_do_not_answer(
 def test_a_controller_without_slurmctld(site: "Site", run: "Call", monkeypatch: pytest.MonkeyPatch) -> None:
     """Where slurm.conf wants a slurmctld with our plugins and none answers, status fails; elsewhere it does not."""
     site.file("@hook.job_submit\ndef f(job): pass\n")
+    site.deploy()
     here = nodes.this(site.etc).name
     for host, plugins, code in ((here, "python", 1), (here, "lua", 0), ("other", "python", 0)):
         site.conf(f"PluginDir={site.plugins}", f"SlurmctldHost={host}(10.0.0.1)", f"JobSubmitPlugins={plugins}")
         report, found = status(site, run)
         assert found == code, report
         assert any("no slurmctld with our plugins has answered here" in text for text in report["findings"]) == code
-    running = controllers.Running("job_submit", 1, 1, [], [], fault=None)
+    loaded = os.path.realpath(site.etc / "slurmhooks.set" / "slurmhooks.toml")
+    running = controllers.Running("job_submit", 1, 1, [], [], fault=None, configuration=loaded)
     monkeypatch.setattr(controllers, "find_running", lambda sysconfdir: ([running], []))
     lines = (f"PluginDir={site.plugins}", f"SlurmctldHost={here}", "JobSubmitPlugins=python")
     site.conf(*lines)
@@ -280,6 +265,7 @@ def test_a_controller_without_slurmctld(site: "Site", run: "Call", monkeypatch: 
 def test_plugins_that_do_not_fit(site: "Site", run: "Call", machine: "Machine") -> None:
     """Plugins for another Slurm than the machine's are a finding, and so are plugins that are named and not there."""
     site.file("@hook.job_submit\ndef f(job): pass\n")
+    site.deploy()
     assert status(site, run)[1] == 0
     machine.program("slurmd", "echo slurm 24.11.6")
     report, code = status(site, run)

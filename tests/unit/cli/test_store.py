@@ -18,6 +18,8 @@ from tests.unit.cli.deploying import HANDLER, deploy, handlers, make, rollback
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Call, Site
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["deploy", "make"]
 
 
@@ -32,11 +34,7 @@ def test_names_that_leave_a_set(site: "Site", name: str) -> None:
 
 
 def test_a_refusal_without_a_history(
-    site: "Site",
-    run: "Call",
-    make: Callable[..., Path],
-    deploy: Callable[..., Any],
-    monkeypatch: pytest.MonkeyPatch,
+    site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After somebody has removed the history, a refused deployment leaves the set in force, and no set is lost."""
     site.file(HANDLER.format(0))
@@ -45,7 +43,7 @@ def test_a_refusal_without_a_history(
     with monkeypatch.context() as refusing:
         refusing.setattr(requests, "names", lambda folder: ["a socket"])
         refusing.setattr(controllers, "prepare", lambda folder, _: [])
-        refusing.setattr(controllers, "reload", lambda folder: ["refused"])
+        refusing.setattr(controllers, "serve", lambda folder: ["refused"])
         result = run("deploy", make("three", HANDLER.format(3)), "--sysconfdir", site.etc)
     assert result.exit_code == 1, result.output
     assert handlers(site) == ["a:version_2"]
@@ -57,13 +55,9 @@ def test_a_refusal_without_a_history(
 
 
 def test_a_refusal_without_a_set(
-    site: "Site",
-    run: "Call",
-    make: Callable[..., Path],
-    deploy: Callable[..., Any],
-    monkeypatch: pytest.MonkeyPatch,
+    site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A refused deployment does not bring live files back where the link to the set in force leads nowhere."""
+    """Where the link to the set in force leads nowhere, it does so after a refused deployment: launches are refused."""
     site.file(HANDLER.format(0))
     deploy(make("one", HANDLER.format(1)))
     (site.etc / "slurmhooks.d" / "events").unlink()
@@ -71,7 +65,7 @@ def test_a_refusal_without_a_set(
     (site.etc / "slurmhooks.set").symlink_to("slurmhooks.d/sets/2")
     monkeypatch.setattr(requests, "names", lambda folder: ["a socket"])
     monkeypatch.setattr(controllers, "prepare", lambda folder, _: [])
-    monkeypatch.setattr(controllers, "reload", lambda folder: ["refused"])
+    monkeypatch.setattr(controllers, "serve", lambda folder: ["refused"])
     assert run("deploy", make("two", HANDLER.format(2)), "--sysconfdir", site.etc).exit_code == 1
     assert "leads to no set" in "".join(site.found())
 

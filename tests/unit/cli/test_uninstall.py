@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -6,6 +7,7 @@ import pytest
 from click.testing import Result
 
 from slurmhooks.cli import controllers, slurm
+from tests.sets import put_in_force
 
 from .conftest import Machine
 
@@ -28,7 +30,7 @@ def test_everything_of_the_build_goes(run: Run, machine: Machine, plugins: Path)
     result = run("uninstall", "--sysconfdir", machine.etc)
     assert result.exit_code == 0, result.output
     assert [path.name for path in plugins.rglob("*")] == ["auth_munge.so"]
-    assert [path.name for path in machine.etc.iterdir()] == ["slurm.conf"]
+    assert {path.name for path in machine.etc.iterdir()} == {"slurm.conf", "slurmhooks.d", "slurmhooks.set"}
 
 
 def test_what_stays_is_listed(run: Run, machine: Machine, plugins: Path, tmp_path: Path) -> None:
@@ -37,15 +39,17 @@ def test_what_stays_is_listed(run: Run, machine: Machine, plugins: Path, tmp_pat
     with (machine.etc / "slurm.conf").open("a") as conf:
         conf.write(f"SlurmctldLogFile={log}/slurmctld.log\nStateSaveLocation={saved}\n")
     other, spool = tmp_path / "other.py", tmp_path / "spool"
-    (machine.etc / "slurmhooks.toml").write_text(f'[hooks]\npaths = ["{other}"]\n[job_end]\nspool = "{spool}"\n')
+    shutil.rmtree(machine.etc / "slurmhooks.d")
+    (machine.etc / "slurmhooks.set").unlink()
+    put_in_force(machine.etc)
+    (machine.etc / "slurmhooks.toml").write_text(f'[hooks]\npaths = ["{other}"]\n[jobcomp]\nspool = "{spool}"\n')
     folders = [log / "slurmhooks", saved / "slurmhooks", spool, machine.etc / "hooks.d", machine.etc / "slurmhooks.d"]
     for folder in folders:
         folder.mkdir(parents=True)
-    (machine.etc / "slurmhooks.manifest").touch()
     other.touch()
     result = run("uninstall", "--sysconfdir", machine.etc)
     assert result.exit_code == 0, result.output
-    stays = {*map(str, folders), str(other), *(f"{machine.etc}/slurmhooks.{end}" for end in ("toml", "manifest"))}
+    stays = {*map(str, folders), str(other), f"{machine.etc}/slurmhooks.toml", f"{machine.etc}/slurmhooks.set"}
     listed = {line.strip() for line in result.output.partition("what stays")[2].splitlines()[1:]}
     assert listed - {"/var/lib/slurmhooks-health", "/run/slurmhooks-state"} == stays
     assert all(Path(name).exists() for name in listed)
@@ -99,12 +103,22 @@ def test_programs_that_the_configuration_names_stay(
     run: Run, machine: Machine, plugins: Path, line: str, told: str
 ) -> None:
     """Slurm could not stop nodes without the program."""
-    program = plugins / "slurmhooks_power_suspend"
+    program = plugins / "slurmhooks/slurmhooks_power_suspend"
     with (machine.etc / "slurm.conf").open("a") as opened:
         opened.write(line.format(program) + "\n")
     result = run("uninstall", "--sysconfdir", machine.etc)
     assert result.exit_code == 1
     assert told.format(program) in result.stderr
+
+
+def test_the_script_of_burst_buffers_stays(run: Run, machine: Machine, plugins: Path) -> None:
+    """slurmctld does not start without it, and jobs could not bring their data without what it runs."""
+    link = machine.etc / "burst_buffer.lua"
+    link.symlink_to(machine.etc / "slurmhooks.set/.burst_buffer.lua")
+    result = run("uninstall", "--sysconfdir", machine.etc)
+    assert result.exit_code == 1
+    assert f"{link} leads to the script of a set: take BurstBufferType out of" in result.stderr
+    assert (plugins / "job_submit_python.so").exists()
 
 
 def test_a_slurmctld_that_has_loaded_them(

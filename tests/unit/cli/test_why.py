@@ -81,19 +81,10 @@ def test_a_refusal_in_words(written: Written) -> None:
     """why says which handler refused whose request with which text, and what each rule changed."""
     handlers = [
         {"handler": "limits:time", "outcome": "passed", "changes": {"time_limit": [None, 60]}, "hidden": ["script"]},
-        {
-            "handler": "limits:account",
-            "outcome": "refused",
-            "text": "name an account",
-            "code": "ESLURM_X",
-        },
+        {"handler": "limits:account", "outcome": "refused", "text": "name an account", "code": "ESLURM_X"},
+        {"handler": "job_submit.lua:slurm_job_submit", "outcome": "refused", "code": -1},
     ]
-    fields: dict[str, Any] = {
-        "user": "alice",
-        "user_id": 2001,
-        "name": "test",
-        "text": "name an account",
-    }
+    fields: dict[str, Any] = {"user": "alice", "user_id": 2001, "name": "test", "text": "name an account"}
     written.add(NOON, verdict="refused", handlers=handlers, generation=2, hooks="abc", microseconds=41, **fields)
     done = call(written, "0123456789ab")
     assert done.exit_code == 0
@@ -102,6 +93,7 @@ def test_a_refusal_in_words(written: Written) -> None:
         "refused after 41 us, by hooks abc (generation 2)",
         "limits:time: passed; changed time_limit from unset to 60, script (not logged)",
         "limits:account: refused with ESLURM_X: name an account",
+        "slurm_job_submit: refused with SLURM_ERROR",
         "text for the user: name an account",
     ):
         assert text in done.output
@@ -298,7 +290,7 @@ def test_what_was_refused_yesterday(written: Written) -> None:
     for number in range(60):
         at = NOON + 3600 * number
         written.add(at, id=f"{number:012}", user="alice", verdict="refused" if number % 20 == 10 else "accepted")
-    written.add(NOON + 1, id="99", hook="every", user="alice", verdict="skipped")  # an action of a periodic rule
+    written.add(NOON + 1, id="99", hook="every", user="alice", verdict="skipped")  # an action of a periodic handler
     words = ["--user", "alice", "--refused", "--json"]
     days = [datetime.fromtimestamp(NOON + 3600 * number).isoformat() for number in (20, 40)]
 

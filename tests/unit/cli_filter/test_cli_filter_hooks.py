@@ -79,3 +79,15 @@ def test_the_arguments_of_each_call(hooks: Write) -> None:
     assert run(path, "cli_filter.post_submit", job_id=5, offset=2).user_messages == ["2 5 None"]
     with pytest.raises(TypeError, match="takes options=FakeOptions"):
         run(path, "cli_filter.pre_submit", options={"a": "b"})
+
+
+@pytest.mark.parametrize("command", ["srun", "sbatch", "salloc", "scrontab"])
+@pytest.mark.parametrize("terminal", [False, True])
+def test_who_is_there(tmp_path: Path, command: str, terminal: bool) -> None:
+    """A handler sees whether somebody waits for what the command starts, and whether its messages reach a terminal."""
+    (tmp_path / "hooks.py").write_text(
+        "from slurmhooks import hook, log\n"
+        "@hook.cli_filter.pre_submit\ndef a(job): log.user(f'{job.interactive} {job.terminal}')\n"
+    )
+    result = run(tmp_path / "hooks.py", "cli_filter.pre_submit", options=FakeOptions(command, terminal=terminal))
+    assert result.user_messages == [f"{command in ('srun', 'salloc')} {terminal}"]

@@ -61,6 +61,7 @@ class Native:
     def names(self, options): return ["time", "comment"]
     def spank(self): return {}
     def set_variable(self, name, value): self.env[name] = value
+    text_at = bytes
     def log(self, level, text): self.logged.append(text.decode())
 
     def assign(self, options, name, value, early):
@@ -69,10 +70,11 @@ class Native:
 
 
 sys.modules["_slurmhooks_cli_filter"] = native = Native()
+sys.modules["_slurmhooks_compile"] = native
 sys.path.append(sys.argv[1])
 from slurmhooks.entry import cli_filter as entry
 
-answers = [entry.call(which, 1, 1 if which < 2 else 0, 0, 0, 7, 0xFFFFFFFE, 1) for which in (0, 1, 2)]
+answers = [entry.call(which, 1, 1 if which < 2 else 0, 0, 0, 7, 0xFFFFFFFE, MANIFEST) for which in (0, 1, 2)]
 print(answers, native.values, native.env, native.logged)
 print(*(set(sys.modules) - before))
 """
@@ -80,11 +82,9 @@ print(*(set(sys.modules) - before))
 
 def launch(tmp_path: Path, *rows: str) -> tuple[str, set[str]]:
     """Call the three functions of sbatch with a manifest; return the messages and the imported modules."""
-    (tmp_path / "slurmhooks.manifest").write_text(
-        "\n".join(["slurmhooks-manifest 2 0x180b05", "cli_filter", *rows, "end", ""])
-    )
+    manifest = "\n".join(["slurmhooks-manifest", "cli_filter", *rows, "end", ""])
     script = tmp_path / "command.py"
-    script.write_text(COMMAND)
+    script.write_text(COMMAND.replace("MANIFEST", repr(manifest.encode())))
     said, imported = isolated(script)
     return said, {name for name in imported if not name.startswith("_cython_")}
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
+from slurmhooks.cli_filter.command_options import NAMES
 from slurmhooks.cli_filter.fields import FIELDS
 from slurmhooks.errors import SlurmhooksError, StaleHandleError
 from slurmhooks.fields import JobFields
 from slurmhooks.testing import FakeOptions, run
-from slurmhooks.testing.cli_filter import Slurm
-from slurmhooks.testing.options.names import NAMES
-from slurmhooks.testing.options.printers import PRINTERS, VARYING
-from slurmhooks.testing.options.texts import ALONE, FLAGS, LOWEST
-from slurmhooks.testing.options.variables import NAMELESS
 from slurmhooks.values import UNLIMITED
+from slurmhooks.workshop.testing.cli_filter import FakeCliFilterModule
+from slurmhooks.workshop.testing.options.printers import PRINTERS
+from slurmhooks.workshop.testing.options.texts import ALONE, FLAGS, LOWEST
+from slurmhooks.workshop.testing.options.variables import NAMELESS
 
 
 def test_text_and_values() -> None:
@@ -159,13 +159,13 @@ def test_slurm_gets_only_what_has_passed(monkeypatch: pytest.MonkeyPatch) -> Non
     written: list[tuple[bytes, bytes]] = []
     options = FakeOptions(options={"mem": "0", "no-kill": "off", "priority": "TOP"})
 
-    def assign(_: Slurm, options: int, name: bytes, value: bytes, early: bool) -> bool:
+    def assign(_: FakeCliFilterModule, options: int, name: bytes, value: bytes, early: bool) -> bool:
         written.append((name, value))
         return True
 
-    monkeypatch.setattr(Slurm, "assign", assign)
+    monkeypatch.setattr(FakeCliFilterModule, "assign", assign)
     monkeypatch.setattr(
-        Slurm, "rehearse", lambda self, options, writes, early: (True, "", [("mem", "1G"), ("time", "1")])
+        FakeCliFilterModule, "rehearse", lambda self, options, writes, early: (True, "", [("mem", "1G"), ("time", "1")])
     )
     before = options.savepoint()
     options["mem"] = "1G"
@@ -181,7 +181,7 @@ def test_slurm_changes_its_mind(monkeypatch: pytest.MonkeyPatch) -> None:
     """If Slurm refuses a write that it has accepted in the copy, the call fails."""
     options = FakeOptions()
     options["time"] = "1"
-    monkeypatch.setattr(Slurm, "assign", lambda *_: False)
+    monkeypatch.setattr(FakeCliFilterModule, "assign", lambda *_: False)
     with pytest.raises(SlurmhooksError, match="sbatch refuses --time=b'1', which it accepted before"):
         options.commit()
 
@@ -193,7 +193,7 @@ def test_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     def rehearse(*_: object) -> None:
         raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
 
-    monkeypatch.setattr(Slurm, "rehearse", rehearse)
+    monkeypatch.setattr(FakeCliFilterModule, "rehearse", rehearse)
     with pytest.raises(OSError, match="cannot create the process in which --time=1 is tried: Resource temporarily"):
         options["time"] = "1"
     assert options.given == {}
@@ -206,7 +206,7 @@ def test_slurms_reason(monkeypatch: pytest.MonkeyPatch) -> None:
         ("sbatch: debug: x\nsbatch: error: Invalid\nsbatch: error: y\n", ": Invalid; y"),
         *(("a\n\nb", ": a; b"), ("", "")),
     ):  # fmt: skip
-        monkeypatch.setattr(Slurm, "rehearse", lambda *_, said=said: (False, said, []))
+        monkeypatch.setattr(FakeCliFilterModule, "rehearse", lambda *_, said=said: (False, said, []))
         with pytest.raises(ValueError, match=f"^sbatch refuses --mem=x{shown}$"):
             options["mem"] = "x"
 
@@ -321,4 +321,4 @@ def test_properties_are_those_of_jobs() -> None:
     """A handler of job_submit finds the names that it knows, with values of the same kind."""
     assert [name for name in FIELDS if not hasattr(JobFields, name)] == []
     known = {*NAMELESS}.union(*map(set, NAMES.values()))
-    assert {*(field.option for field in FIELDS.values()), *ALONE, *PRINTERS, *VARYING, *FLAGS, *LOWEST} <= known
+    assert {*(field.option for field in FIELDS.values()), *ALONE, *PRINTERS, *FLAGS, *LOWEST} <= known

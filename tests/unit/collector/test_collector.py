@@ -8,11 +8,11 @@ import random
 import signal
 import socket
 import stat
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -184,7 +184,7 @@ def test_a_log_that_others_rotate(take: Callable[[Path], object], running: Colle
 def test_samples(running: Collector, lines: Lines) -> None:
     """With sample = 0, only requests that passed without a message and without an exemption are left out."""
     report(running)
-    report(running, handlers=[("policies:a", "passed", 30, None, {"exempt": "until 2027-01-31"})])
+    report(running, handlers=[("rule:a", "passed", 30, None, {"exempt": "until 2027-01-31"})])
     report(running, verdict="refused")
     report(running, more={"text": "limited to 60 minutes"})
     report(running, verdict="accepted on error")
@@ -284,17 +284,16 @@ def test_requests_without_an_answer(running: Collector, lines: Lines) -> None:
     assert "handlers" not in busy
 
 
-def test_the_decision_log_needs_no_logging(tmp_path: Path) -> None:
-    """Each plugin has a collector, so its lines are made without the packages for logging, which take 14 MiB."""
-    code = (
-        "import json, sys; from slurmhooks.collector.decision_log import DecisionLog;"
-        "from slurmhooks.collector.checked import Decision;"
-        "log = DecisionLog(json.loads(sys.argv[1])); log.decision(Decision(*json.loads(sys.argv[2]))); log.close();"
-        "print({'structlog', 'logging'} & set(sys.modules))"
-    )
-    arguments = [json.dumps(each) for each in (orders(tmp_path / "log" / "job_submit.jsonl"), DECISION)]
-    assert subprocess.check_output([sys.executable, "-c", code, *arguments], text=True) == "set()\n"
-    assert (tmp_path / "log" / "job_submit.jsonl").exists()
+def test_lines_are_json_that_begins_with_time_and_event(tmp_path: Path) -> None:
+    """structlog makes a line of bytes that depend on the content alone: compact JSON in ASCII, time and event first."""
+    log = decision_log.DecisionLog(orders(tmp_path / "log" / "job_submit.jsonl"))
+    content = {"id": "57dad26a", "text": "\x9b \udc80", "numbers": [1, 2.5], "event": "unserved", "time": 1800000000.25}
+    log.event(content)
+    log.close()
+    (line,) = (tmp_path / "log" / "job_submit.jsonl").read_bytes().splitlines(keepends=True)
+    local = datetime.fromtimestamp(1800000000.25).astimezone().isoformat(timespec="milliseconds")
+    expected = {"time": local, "event": "unserved"} | content | {"time": local}
+    assert line == json.dumps(expected, separators=(",", ":")).encode() + b"\n"
 
 
 def test_a_user_is_known_again_after_an_outage_of_the_name_service(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ from slurmhooks.collector import metrics
 from slurmhooks.collector.collector import wanted
 from slurmhooks.collector.metrics import Counts, Metrics
 from slurmhooks.config.model import Config
+from slurmhooks.hooks.points import HANDED_OVER
 from tests.unit.collector.conftest import DECISION
 from tests.unit.jobcomp.spools import FIRST, SpoolFolder
 
@@ -250,10 +251,10 @@ def test_what_waits_in_the_spool(tmp_path: Path, counting: Metrics) -> None:
     assert shown() == {"waiting": 1, "oldest_timestamp_seconds": FIRST + 2, "dead": 1}
 
 
-def test_only_job_end_has_a_spool(tmp_path: Path) -> None:
-    """The orders name the spool of the configuration for job_end, and none for other plugins."""
-    config = Config.model_validate({"metrics": {"textfiles": "/x"}, "job_end": {"spool": "/spool"}})
-    assert wanted(config, "job_end")["metrics"]["spool"] == "/spool"
+def test_only_jobcomp_has_a_spool(tmp_path: Path) -> None:
+    """The orders name the spool of the configuration for jobcomp, and none for other plugins."""
+    config = Config.model_validate({"metrics": {"textfiles": "/x"}, "jobcomp": {"spool": "/spool"}})
+    assert wanted(config, "jobcomp")["metrics"]["spool"] == "/spool"
     assert wanted(config, "job_submit")["metrics"]["spool"] is None
 
 
@@ -273,7 +274,8 @@ def test_the_dashboard_asks_for_what_exists() -> None:
     assert set(re.findall(r"^\| `(slurmhooks_\w+)`", page, re.MULTILINE)) == set(labels)
     everything = {*labels} - {"slurmhooks_hooks_info"}
     of_power = re.findall(r"^\| `(slurmhooks_power_\w+)`", (ROOT / "docs/power.md").read_text(), re.MULTILINE)
-    labels |= {name: {"instance"} for name in of_power}
+    for point in HANDED_OVER:
+        labels |= {name.replace("_power_", f"_{point}_"): {"instance"} for name in of_power}
     alerts = yaml.safe_load((ROOT / "contrib/grafana/alerts.yml").read_text())["groups"]
     queries += [rule["expr"] for group in alerts for rule in group["rules"]]
     used = set()

@@ -343,27 +343,3 @@ def test_findings_are_logged_line_by_line(said: SimpleNamespace) -> None:
     assert match is not None
     lines = ["a.py:1: wrong", "    trace", "b.py:2: wrong", "nothing runs; 'slurmhooks check' shows all that is wrong"]
     assert said.records == [f"slurmhooks: error {match[1]}: {line}" for line in lines]
-
-
-def test_an_outcome_must_say_whether_it_passed() -> None:
-    """``passed`` has no default, so that it cannot be forgotten."""
-    with pytest.raises(TypeError):
-        Outcome()  # type: ignore[call-arg]
-
-
-def test_all_but_passed_may_be_left_out() -> None:
-    """A pass has no code, no text and no error id."""
-    outcome = Outcome(passed=True)
-    assert (outcome.passed, outcome.code, outcome.text, outcome.error_id) == (True, None, None, None)
-
-
-def test_a_refusal_keeps_what_it_is_given() -> None:
-    """Code, text and error id are kept as they are."""
-    outcome = Outcome(passed=False, code="ESLURM_X", text="no", error_id="ab12")
-    assert (outcome.passed, outcome.code, outcome.text, outcome.error_id) == (False, "ESLURM_X", "no", "ab12")
-
-
-def test_an_outcome_has_no_other_attribute() -> None:
-    """A misspelt attribute is an error, not a silent no-op."""
-    with pytest.raises(AttributeError):
-        Outcome(passed=True).accepted = True  # type: ignore[attr-defined]

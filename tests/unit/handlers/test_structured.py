@@ -31,6 +31,7 @@ def lines(folder: Path, hooks: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "expected"),
     [

@@ -14,6 +14,8 @@ from slurmhooks import testing
 from slurmhooks.hooks.points import HOOKS
 from slurmhooks.power.model import PowerNode
 
+pytestmark = pytest.mark.slow
+
 TEXT = st.text(st.characters(codec="utf-8") | st.sampled_from("\0\n\r\t\x1b\x07\x7f\x9b\u061c\u202e\u2028\udc9b\udcff"))
 ODD = "x\x1b]0;owned\x07\n2026-01-01 error: forged\r\u202e\u009b31m\udc9b"
 PERIOD = {"every": '("5m")'}
@@ -74,7 +76,7 @@ def test_nothing_acts(tmp_path: Path, name: str, way: str, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("line", ["nodes['n1'].drain(TEXT)", "job.cancel(TEXT)", "job.hold(TEXT)", "job.notify(TEXT)"])
 def test_no_action_acts(tmp_path: Path, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a periodic rule says about a job or node is one line."""
+    """What a periodic handler says about a job or node is one line."""
     path = tmp_path / "hooks.py"
     path.write_text(
         "import os\nfrom slurmhooks import hook\n@hook.every('5m')\ndef handler(jobs, nodes):\n"

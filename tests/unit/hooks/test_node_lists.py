@@ -48,5 +48,5 @@ def test_a_star_stands_for_any_characters(text: str, has: list[str], lacks: list
 )
 def test_what_no_node_can_be_in_is_refused(text: str) -> None:
     """A mistake is no list that has no node."""
-    with pytest.raises(ValueError, match=r"^not a list of nodes: "):
+    with pytest.raises(ValueError, match=r"^not a node list: "):
         NodeList(text)

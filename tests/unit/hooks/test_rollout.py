@@ -9,7 +9,7 @@ import pytest
 from slurmhooks.config import model as config
 from slurmhooks.errors import LoadError
 from slurmhooks.handlers import loader
-from slurmhooks.handlers.registry import Registry
+from slurmhooks.handlers.registry import Registry, missing
 from slurmhooks.handlers.rollouts import assign
 from slurmhooks.hooks.rollout import MODES, Rollout, share_of
 
@@ -107,7 +107,8 @@ def test_decorator_and_configuration(tmp_path: Path) -> None:
     (handler,) = loaded(tmp_path, text).all_handlers()
     assert str(handler.rollout) == "observe for 5 % of users; observe for others"
     (tmp_path / "slurmhooks.toml").write_text(
-        '[policy."limits:check"]\nmode = "enforce"\nusers = ["anna", 1000]\naccounts = ["physics"]\notherwise = "warn"'
+        '[rules.modes."limits:check"]\nmode = "enforce"\n'
+        'users = ["anna", 1000]\naccounts = ["physics"]\notherwise = "warn"'
     )
     rollouts = config.read(tmp_path / "slurmhooks.toml").rollouts()
     assert assign(rollouts, [handler]) == []
@@ -149,10 +150,18 @@ def test_labels_without_a_handler_are_findings(tmp_path: Path) -> None:
     text = "@hook.job_submit\ndef check(job): pass\n@hook.job_end\ndef ends(record): pass\n"
     handlers = loaded(tmp_path, text).all_handlers()
     assert assign({"limits:gone": Rollout(), "limits:ends": Rollout(), "limits:check": Rollout()}, handlers) == [
-        '[policy."limits:gone"] of slurmhooks.toml: no hook file, package or script has this handler; those with modes:'
-        " limits:check",
-        '[policy."limits:ends"] of slurmhooks.toml: hook.job_end has no modes',
+        '[rules.modes."limits:gone"] of slurmhooks.toml: no hook file, package or script has this handler; those with'
+        " modes: limits:check",
+        '[rules.modes."limits:ends"] of slurmhooks.toml: hook.job_end has no modes',
     ]
+
+
+def test_labels_of_the_first_release(tmp_path: Path) -> None:
+    """What names a ready-made rule by its former label is a finding with the label that it has now."""
+    handlers = loaded(tmp_path, "@hook.job_submit\ndef check(job): pass\n").all_handlers()
+    (finding,) = assign({"policies:check": Rollout()}, handlers)
+    assert "; it is called rule:check now" in finding
+    assert missing(["policies:check"], handlers)[0].count("rule:check") == 1
 
 
 def test_a_label_of_two_files_is_a_finding(tmp_path: Path) -> None:
@@ -167,7 +176,7 @@ def test_a_label_of_two_files_is_a_finding(tmp_path: Path) -> None:
     assert assign({"limits:check": Rollout(mode="off")}, alone.all_handlers()) == []
     (finding,) = assign({"limits:check": Rollout(mode="off")}, both.all_handlers())
     assert finding.startswith(
-        f'[policy."limits:check"] of slurmhooks.toml: {paths[0]} and {paths[1]} both have this handler'
+        f'[rules.modes."limits:check"] of slurmhooks.toml: {paths[0]} and {paths[1]} both have this handler'
     )
     assert {handler.rollout for handler in both.all_handlers()} == {None}
     loader.load(sources[:1], ["limits:check"])
@@ -199,7 +208,7 @@ def test_a_function_of_two_hooks_has_one_label(tmp_path: Path) -> None:
 def test_required_handlers_are_enforced(tmp_path: Path, mode: str, whole: bool) -> None:
     """A handler that the configuration requires must be enforced for all requests."""
     (handler,) = loaded(tmp_path, "@hook.job_submit\ndef check(job): pass\n").all_handlers()
-    (tmp_path / "slurmhooks.toml").write_text(f'[policy."limits:check"]\n{mode}\n')
+    (tmp_path / "slurmhooks.toml").write_text(f'[rules.modes."limits:check"]\n{mode}\n')
     findings = assign(config.read(tmp_path / "slurmhooks.toml").rollouts(), [handler], ["limits:check"])
     assert (findings == []) == whole
     assert all("names limits:check, whose mode is" in text for text in findings)

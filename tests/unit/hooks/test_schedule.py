@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""When periodic rules run."""
+"""When periodic handlers run."""
 
 import pytest
 

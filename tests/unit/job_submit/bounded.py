@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from slurmhooks.testing import fake_nodes, fake_partitions, fake_qos, run
-from slurmhooks.testing.runner import Result
+from slurmhooks.workshop.testing.runner import Result
 
 PARTITIONS: dict[str, dict[str, object]] = {
     "debug": {"flag_default": True, "max_share": 1, "total_nodes": 4},

@@ -14,8 +14,8 @@ from slurmhooks.job_submit import judging
 from slurmhooks.job_submit.model import Job
 from slurmhooks.job_submit.origin import OF_REQUESTS
 from slurmhooks.testing import FakeJob, FakeRecord, Result, run
-from slurmhooks.testing.job_submit import request_of
-from slurmhooks.testing.tables import tables_of
+from slurmhooks.workshop.testing.job_submit import request_of
+from slurmhooks.workshop.testing.tables import tables_of
 
 PARTITIONS = {
     "debug": {"default_time": 10, "max_time": 30},

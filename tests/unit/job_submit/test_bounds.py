@@ -49,6 +49,7 @@ def unknown(**fields: Any) -> Any:
         ({"num_tasks": 4, "ntasks_per_tres": 1, "cpus_per_tres": "gres/gpu:2"}, {"cpus": Range(1, 12)}),
         ({"tres_per_task": "license/a:2", "num_tasks": 4}, {"licenses": {"a": Range(8, 8)}}),
         ({"time_limit": 5, "time_min": 2}, {"time": Range(2, 5)}),
+        ({"time_limit": 0}, {"time": Range(0, 0)}),
         ({"time_limit": UNLIMITED}, {"time": Range(525600, UNLIMITED)}),
         ({"time_limit": 5, "deadline": 4000000000}, {"time": Range(0, 5)}),
         ({"time_limit": 5, "time_min": 2, "deadline": 4000000000}, {"time": Range(2, 5)}),
@@ -196,12 +197,7 @@ def test_gpus_of_tasks(tmp_path: Path, release: str, expected: str) -> None:
     ],
 )
 def test_jobs_that_spread(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    release: str,
-    weights: int,
-    fields: dict[str, Any],
-    expected: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str, weights: int, fields: dict[str, Any], expected: str
 ) -> None:
     """New releases add a node of each weight to a job that spreads, even above its maximum."""
     for number, name in enumerate(("n1", "n2", "n3", "n4")):

@@ -20,10 +20,10 @@ from slurmhooks.processes.settings import Settings
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.changes import SECRET
 from slurmhooks.testing import FakeJob
-from slurmhooks.testing.job_submit import request_of
-from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import Message
 from slurmhooks.wire.protocol import DEFERRED, Type
+from slurmhooks.workshop.testing.job_submit import request_of
+from slurmhooks.workshop.testing.tables import tables_of
 from tests.unit.slurmctld.decided import decision
 
 RELEASE = "24.11"

@@ -14,7 +14,7 @@ from slurmhooks.handlers.job_rule import JobRule
 from slurmhooks.handlers.registry import Registry
 from slurmhooks.job_submit import judging, updates
 from slurmhooks.testing import FakeJob, FakeRecord, Result, run
-from slurmhooks.testing.job_submit import request_of
+from slurmhooks.workshop.testing.job_submit import request_of
 from tests.unit.job_submit.rules import Public, Rule
 
 SHOW = 'log.user("%r %r %r %r", job.partitions, job.partition, job.account, job.time_limit)'
@@ -30,9 +30,10 @@ def seen(result: Result) -> str:
     ("fields", "expected"),
     [
         ({}, "('day',) 'day' 'physics' 60"),
-        ({"partition": "debug,day", "account": "chemistry"}, "('debug', 'day') 'debug,day' 'chemistry' 60"),
+        ({"partition": "debug,day", "account": "chemistry"}, "('debug', 'day') 'debug,day' 'chemistry' 10"),
+        ({"partition": "day,debug"}, "('day', 'debug') 'day,debug' 'physics' 60"),
         ({"partition": "debug"}, "('debug',) 'debug' 'physics' 10"),
-        ({"partition": "debug,open"}, "('debug', 'open') 'debug,open' 'physics' UNLIMITED"),
+        ({"partition": "open,debug"}, "('open', 'debug') 'open,debug' 'physics' UNLIMITED"),
         ({"time_limit": 5}, "('day',) 'day' 'physics' 5"),
     ],
 )

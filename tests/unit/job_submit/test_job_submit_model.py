@@ -172,11 +172,7 @@ def test_environments_are_mutable_mappings() -> None:
 
 @pytest.mark.parametrize(
     ("hook", "fields", "member"),
-    [
-        ("job_submit", {}, "environment"),
-        ("job_modify", BATCH, "environment"),
-        ("job_modify", {}, "spank_job_env"),
-    ],
+    [("job_submit", {}, "environment"), ("job_modify", BATCH, "environment"), ("job_modify", {}, "spank_job_env")],
 )
 def test_an_environment_that_slurm_would_not_take_is_frozen(hook: str, fields: dict[str, Any], member: str) -> None:
     """srun and salloc do not send their environment and updates have none: writing there is an error, not a no-op."""

@@ -18,12 +18,12 @@ from slurmhooks.log import log
 from slurmhooks.processes.settings import Settings
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.testing import FakeJob, FakeRecord, run
-from slurmhooks.testing.job_submit import request_of
-from slurmhooks.testing.slurmctld import Unwatched
-from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import Message, decode, text_value
 from slurmhooks.wire.protocol import DEFERRED, EXCLUDED_HANDLER, Flag, Status, Type
+from slurmhooks.workshop.testing.job_submit import request_of
+from slurmhooks.workshop.testing.slurmctld import Unwatched
+from slurmhooks.workshop.testing.tables import tables_of
 
 WARN = "Warning: a rule that is not in force yet would "
 
@@ -276,7 +276,7 @@ def test_observers_read_long_fields(tmp_path: Path) -> None:
     service.after()
     service.observe(sent[0], bytes, Unwatched())
     answered, observed = calls
-    assert (observed.id, observed.observed, observed.number) == (answered.id, True, 1000)
+    assert (observed.id, observed.observed, observed.sender) == (answered.id, True, 1000)
     assert str(observed.steps[0].error) == f"20000 {'z' * 20000}"
 
 
@@ -356,12 +356,13 @@ def test_a_handler_that_warns_does_not_refuse_by_ending_its_worker(
     data = request_of(FakeJob(release="24.11"), "job_submit").data
     items = ((0, data), (EXCLUDED_HANDLER, text_value(b"limits:ends")))
     service = Service(tables, registry, Settings())
-    before = log.attach(None, service._user)
+    before = log.attach(None, None)
     try:
+        service.start()
         answer = service.handle(Message(Type.REQUEST, 0, 1000, 1000, items).encode(tables), bytes)
     finally:
         log.attach(*before)
-    assert flags == [("limits:warns", Flag.LENIENT), ("limits:decides", 0), ("", 0)]
+    assert flags == [("", 0), ("limits:warns", Flag.LENIENT), ("limits:decides", 0), ("", 0)]
     assert (
         read_answer(tables["job"], decode(answer, tables)).text == f"{WARN}refuse this request: soon\ndecided".encode()
     )

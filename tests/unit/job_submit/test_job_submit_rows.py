@@ -11,8 +11,8 @@ from slurmhooks.fields.rows import Field, Gres, Text, release_of, rows
 from slurmhooks.job_submit.constants import JobFlag, MailType, Shared, TaskDist, TaskDistFlag
 from slurmhooks.job_submit.model import Job
 from slurmhooks.testing import FakeJob, FakeRecord, fake_partitions, fake_reservations
-from slurmhooks.testing.job_submit import RELEASE
 from slurmhooks.values import INFINITE, NO_VAL, UNLIMITED, ExitStatus
+from slurmhooks.workshop.testing.job_submit import RELEASE
 from tests.unit.job_submit.views import raw, struct_of, view_of
 
 MEM_PER_CPU = 1 << 63

@@ -10,16 +10,17 @@ from slurmhooks.errors import Reject
 from slurmhooks.handlers import loader
 from slurmhooks.job_submit.service import Service
 from slurmhooks.log import log
+from slurmhooks.processes import stderr_log
 from slurmhooks.processes.settings import Settings
 from slurmhooks.slurmctld.asking import Asking
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.testing import FakeJob
-from slurmhooks.testing.job_submit import request_of
-from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire import message
 from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import Message, decode, text_value
 from slurmhooks.wire.protocol import EXCLUDED_HANDLER, Status, Type, What
+from slurmhooks.workshop.testing.job_submit import request_of
+from slurmhooks.workshop.testing.tables import tables_of
 from tests.costs import cost
 
 HOOKS = """
@@ -52,6 +53,27 @@ def test_only_a_lenient_handler_is_left_out(on_error: str, runs: bool, tmp_path:
     answer = read_answer(tables["job"], decode(service.handle(request, unasked), tables))
     assert answer.code == 0
     assert answer.writes == {"account": b"second"} | ({"comment": b"first"} if runs else {})
+
+
+@pytest.mark.parametrize(
+    ("release", "hook", "shown"),
+    [
+        ("24.11", "job_submit", "\x1b[1;31mno\x1b[0m \\x1b[2J \x1b[4mnice\x1b[0m"),
+        ("24.11", "job_modify", "\x1b[1;31mno\x1b[0m \\x1b[2J \x1b[4mnice\x1b[0m"),
+        ("22.05", "job_modify", "\\x1b[1;31mno\\x1b[0m \\x1b[2J \\x1b[4mnice"),
+    ],
+)
+def test_only_who_asks_sees_colours(tmp_path: Path, release: str, hook: str, shown: str) -> None:
+    """Nothing else acts on the terminal; what is kept of the texts, and the log of 22.05, has them escaped."""
+    file = tmp_path / "limits.py"
+    refuse = r'raise Reject("\x1b[1;31mno\x1b[0m \x1b[2J \x1b[4mnice")'
+    file.write_text(f"from slurmhooks import Reject, hook\n\n@hook.{hook}\ndef limit(job):\n    {refuse}\n")
+    tables = tables_of(release)
+    service = Service(tables, loader.load([loader.Source(path=str(file))]), Settings())
+    data = request_of(FakeJob(release=release), hook).data
+    request = Message(Type.REQUEST, ("job_submit", "job_modify").index(hook), 1000, 1000, ((0, data),)).encode(tables)
+    answer = read_answer(tables["job"], decode(service.handle(request, lambda _: b""), tables))
+    assert answer.text == shown.encode()
 
 
 READS = """
@@ -146,7 +168,7 @@ def test_followers_see_each_step_after_the_answer(tmp_path: Path) -> None:
     service.after()
     service.after()
     (call,) = calls
-    assert (call.hook, call.number, call.request, call.texts) == ("job_submit", 1000, request, ["no"])
+    assert (call.hook, call.sender, call.request, call.texts) == ("job_submit", 1000, request, ["no"])
     assert call.nanoseconds >= sum(step.nanoseconds for step in call.steps) > 0
     assert call.fresh is not None
     seen = [(step.handler.label, type(step.error).__name__, call.fresh(step.savepoint)) for step in call.steps]
@@ -217,7 +239,8 @@ def test_an_answer_that_is_too_long(
     file.write_text(f"from slurmhooks import Reject, hook, log\n\n@hook.job_submit\ndef handler(job):\n    {body}\n")
     tables = tables_of("24.11")
     service = Service(tables, loader.load([loader.Source(path=str(file))]), Settings())
-    log.divert(service._user)
+    monkeypatch.setattr(stderr_log, "attach", lambda user: log.divert(user))
+    service.start()
     service.followers.append(lambda call: None)
     monkeypatch.setattr(message, "MAX_MESSAGE", 1 << 16)
     request = Message(Type.REQUEST, 0, 1000, 1000, ((0, request_of(FakeJob(release="24.11"), "job_submit").data),))

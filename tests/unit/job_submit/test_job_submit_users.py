@@ -40,6 +40,20 @@ def test_groups_of_a_user_whom_only_the_client_knows(
     assert FromTheClient().groups(job) == {"100": 100, "7": 7}
 
 
+@pytest.mark.parametrize(("kind", "own"), [(FromTheClient, {"users": 100, "100": 100}), (Users, {"100": 100})])
+def test_groups_of_a_user_whom_the_name_service_does_not_know(
+    monkeypatch: pytest.MonkeyPatch, kind: type[Users], own: dict[str, int]
+) -> None:
+    """The own group is there by its number, even if it has a name: there may be other groups."""
+    monkeypatch.setattr(pwd, "getpwuid", missing)
+    monkeypatch.setattr(grp, "getgrgid", lambda number: SimpleNamespace(gr_name="users"))
+    monkeypatch.setattr(os, "getgrouplist", lambda name, group: [group])
+    job = SimpleNamespace(
+        user_id=1000, group_id=100, _owner=None, _record=None, _asked_once=lambda question, ask: ask()
+    )
+    assert kind().groups(job) == own
+
+
 def test_without_any_group(monkeypatch: pytest.MonkeyPatch) -> None:
     """A user without a known group has none."""
     monkeypatch.setattr(pwd, "getpwuid", missing)

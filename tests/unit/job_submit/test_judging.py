@@ -47,7 +47,7 @@ def test_without_records_users_may_not_take_a_job_into_a_share(
     assert public("job_modify", comment="x") is None
 
 
-@pytest.mark.parametrize("bug", ["len(job.comment)", "job.argv = ['x']", "job.nodes", "return 'no'"])
+@pytest.mark.parametrize("bug", ["len(job.comment)", "job.argv = ['x']", "job.nodes", "return 'no'", "exit(0)"])
 def test_a_bug_counts_only_at_updates_that_are_its_business(rule: Rule, bug: str) -> None:
     """A bug is logged at each update, and refuses those of anything that the handler has read or its code names."""
     call = rule(f'{LIMIT}\n{bug}\nif job.partition == "gpu":\n    raise Reject("no")')

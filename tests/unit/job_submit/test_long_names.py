@@ -10,7 +10,7 @@ from slurmhooks.handlers import loader
 from slurmhooks.job_submit.service import LONGEST_NAMES, Service
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.testing import FakeJob, FakeRecord, Result, run
-from slurmhooks.testing.tables import tables_of
+from slurmhooks.workshop.testing.tables import tables_of
 from tests.unit.slurmctld.decided import decision
 
 READS = """
@@ -18,7 +18,7 @@ from slurmhooks import hook, log
 
 @hook.job
 def reads(job):
-    log.user("%d", len(job.partitions))
+    log.user("%d %s", len(job.partitions), ",".join(job.partitions[:5]))
     job.time_limit, job.account, job.qos
 """
 
@@ -58,7 +58,8 @@ class Asked:
         """Return the result of a request."""
         self.questions = 0
         partitions = {"p1": {"default_time": 5}, "day": {"flag_default": True, "default_time": 7}}
-        given: dict[str, Any] = {"job": FakeJob(**fields), "partitions": partitions}
+        reservations = {"r7": {"partition": "p1"}, "r8": {}, "other": {"partition": "p2"}}
+        given: dict[str, Any] = {"job": FakeJob(**fields), "partitions": partitions, "reservations": reservations}
         if hook == "job_modify":
             given["record"] = FakeRecord(partition="day")
         return run(self._registry, hook, **given)
@@ -83,12 +84,21 @@ def test_longer_lists_than_slurm_accepts_are_refused_unread(asked: Asked, hook: 
     assert decision(call, tables_of("24.11"))["text"] == result.text
 
 
-@pytest.mark.parametrize("hook", ["job_submit", "job_modify"])
-def test_the_longest_lists_cost_few_questions(asked: Asked, hook: str) -> None:
-    """slurmctld is asked for all partitions at once if a request names many."""
-    names = ",".join(f"p{number}" for number in range(200))
+@pytest.mark.parametrize(
+    ("hook", "field", "letter", "expected"),
+    [
+        ("job_submit", "partition", "p", "200 p0,p1,p2,p3,p4"),
+        ("job_modify", "partition", "p", "200 p0,p1,p2,p3,p4"),
+        ("job_submit", "reservation", "r", "2 day,p1"),
+        ("job_submit", "reservation", "s", "1 day"),
+        ("job_modify", "reservation", "r", "1 day"),
+    ],
+)
+def test_the_longest_lists_cost_few_questions(asked: Asked, hook: str, field: str, letter: str, expected: str) -> None:
+    """slurmctld is asked for all partitions, or reservations, at once if a request names many."""
+    names = ",".join(f"{letter}{number}" for number in range(200))
     names += "," * (LONGEST_NAMES - len(names))
-    result = asked(hook, partition=names)
+    result = asked(hook, **{field: names})
     assert result.accepted, result
-    assert result.user_messages == ["200"]
+    assert result.user_messages == [expected]
     assert asked.questions < 20

@@ -78,27 +78,10 @@ def test_tres(text: str | None, items: list[TresItem]) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "gpu:",
-        "gpu=x",
-        "gpu:a:b:2",
-        "gpu(2",
-        "gpu)",
-        "license/a:b=2",
-        "cpu/x=1",
-        "mem=x",
-        "gpu:=2",
-        "=2",
-        "gresgpu",
-        "xgres/gpu",
-        "gres/gpu/gres",
-        "licenseansys",
-        "xlicense/a",
-        "gres=4",
-        "gres/2",
-        "gres/gpu:+8",
-        "gres/gpu: 8",
+        "gpu:", "gpu=x", "gpu:a:b:2", "gpu(2", "gpu)", "license/a:b=2", "cpu/x=1", "mem=x", "gpu:=2", "=2", "gresgpu",
+        "xgres/gpu", "gres/gpu/gres", "licenseansys", "xlicense/a", "gres=4", "gres/2", "gres/gpu:+8", "gres/gpu: 8",
     ],
-)
+)  # fmt: skip
 def test_no_tres(text: str) -> None:
     """An invalid TRES raises an error."""
     with pytest.raises(ValueError, match="not a "):

@@ -5,8 +5,8 @@ from typing import Any
 
 from slurmhooks.job_submit import model
 from slurmhooks.testing import FakeJob
-from slurmhooks.testing.job_submit import FakeStruct, bound_to, release_of_view, request_of
-from slurmhooks.testing.job_tables import FakeTable
+from slurmhooks.workshop.testing.job_submit import FakeStruct, bound_to, release_of_view, request_of
+from slurmhooks.workshop.testing.job_tables import FakeTable
 
 
 def view_of(job: FakeJob, hook: str = "job_submit") -> Any:

@@ -10,9 +10,9 @@ from zlib import crc32
 from slurmhooks.jobcomp.layout import FORMER, HOOKS, KEY, MAGIC
 from slurmhooks.jobcomp.spool import Spool
 from slurmhooks.testing import FakeRecord
-from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import Message
 from slurmhooks.wire.protocol import Type
+from slurmhooks.workshop.testing.tables import tables_of
 
 KEYED = bytes(range(100, 100 + KEY))
 HEAD = Struct("=IQII")

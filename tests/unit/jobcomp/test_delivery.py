@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from slurmhooks import Reject
-from slurmhooks.config.sections import JobEnd
+from slurmhooks.config.sections import JobComp
 from slurmhooks.files import slurm_conf
 from slurmhooks.handlers.registry import Handler, Registry
 from slurmhooks.hooks.points import HOOKS
 from slurmhooks.jobcomp.delivery import IDLE, Delivery
 from slurmhooks.jobcomp.event import Event
-from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import Message
 from slurmhooks.wire.protocol import Type
+from slurmhooks.workshop.testing.tables import tables_of
 from tests.unit.jobcomp.spools import FIRST, SpoolFolder
 from tests.unit.slurmctld.decided import decision
 
@@ -74,7 +74,7 @@ class Taker:
 
 def delivery(folder: SpoolFolder, *handlers: Handler, **settings: Any) -> Delivery:
     """Return the state of a worker that has just started."""
-    return Delivery(folder.read(), Registry(handlers, ()), JobEnd(**settings))
+    return Delivery(folder.read(), Registry(handlers, ()), JobComp(**settings))
 
 
 def all_turns(made: Delivery, failure: str | None = None) -> float:
@@ -100,12 +100,7 @@ def test_what_handlers_get(folder: SpoolFolder, clock: Clock) -> None:
     made = delivery(folder, handler(taker), handler(taker, hook="job_start"))
     assert all_turns(made) == IDLE
     first, second = taker.events
-    assert (first.name, first.id, first.time, first.attempt) == (
-        "job_end",
-        f"7.{(FIRST + 1) * 10**9}",
-        FIRST + 1,
-        1,
-    )
+    assert (first.name, first.id, first.time, first.attempt) == ("job_end", f"7.{(FIRST + 1) * 10**9}", FIRST + 1, 1)
     assert second.name == "job_start"
     one, two = taker.records
     assert (one.name, one.exit_code, one.tres_fmt_alloc_str, one.user_name) == ("first", 256, "cpu=2", "alice")

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks.config.sections import JobEnd
+from slurmhooks.config.sections import JobComp
 from slurmhooks.handlers.registry import Registry
 from slurmhooks.jobcomp.service import Service
 from slurmhooks.jobcomp.trouble import REPEAT, Trouble
 from slurmhooks.log import log
 from slurmhooks.processes.settings import Settings
-from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import Message, number_value
 from slurmhooks.wire.protocol import DeliveryItem, Type
+from slurmhooks.workshop.testing.tables import tables_of
 from tests.unit.jobcomp.spools import SpoolFolder
 
 
@@ -56,7 +56,7 @@ def test_lanes_share_an_error(lines: list[str]) -> None:
 def test_a_broken_spool(lines: list[str], tmp_path: Path) -> None:
     """Workers that find the spool broken say so once, ask again later, and say when they can deliver again."""
     tables = tables_of("24.11")
-    service = Service(tables, Registry((), ()), Settings(JobEnd()))
+    service = Service(tables, Registry((), ()), Settings(JobComp()))
     folder = SpoolFolder(tmp_path / "spool")
     away = tmp_path / "away"
 

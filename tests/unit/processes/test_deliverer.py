@@ -13,7 +13,7 @@ def test_one_delivery_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     """One that has not locked the spool yet is not started again; one that has ended before that is."""
     (tmp_path / f"1{deliverer.SEGMENT}").touch()
     monkeypatch.setattr(deliverer, "INTERVAL", 0.0)
-    monkeypatch.setattr(deliverer, "folder", lambda: tmp_path)
+    monkeypatch.setattr(deliverer, "folder", lambda _: tmp_path)
     started: list[subprocess.Popen[bytes]] = []
 
     def start(spool: Path) -> subprocess.Popen[bytes]:
@@ -22,7 +22,7 @@ def test_one_delivery_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         return started[-1]
 
     monkeypatch.setattr(deliverer, "start", start)
-    watchdog = deliverer.Watchdog()
+    watchdog = deliverer.Watchdog("power")
     try:
         for expected in (1, 2):
             for _ in range(3):

@@ -11,7 +11,7 @@ import pytest
 
 from slurmhooks.recording.contents import END, START, Contents
 from slurmhooks.recording.file import FIRST_LINE, MAX_FRAME, Frame, Kind, RecordingError, encoded
-from slurmhooks.testing.tables import tables_of
+from slurmhooks.workshop.testing.tables import tables_of
 
 WRONG = [(Kind.START, key) for key in START] + [(Kind.END, key) for key in END]
 

@@ -11,12 +11,12 @@ from slurmhooks.recording import page as shared
 from slurmhooks.recording import recorder as module
 from slurmhooks.recording.contents import Contents
 from slurmhooks.recording.file import create
-from slurmhooks.recording.page import Page
+from slurmhooks.recording.page import RecordingPage
 from slurmhooks.recording.recorder import REQUEST, ROWS, Limits, Recorder, pack_report
 from slurmhooks.recording.request import Recorded, Rows
-from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import Message
 from slurmhooks.wire.protocol import Type
+from slurmhooks.workshop.testing.tables import tables_of
 
 TABLES = tables_of("24.11")
 
@@ -163,9 +163,9 @@ def test_users_are_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.fixture
-def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Page:
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RecordingPage:
     """A page that orders a recording."""
-    page = Page()
+    page = RecordingPage()
     monkeypatch.setattr(shared, "page", page)
     monkeypatch.setattr("slurmhooks.collector.recording_sink.installed", lambda: TABLES)
     orders = {"number": 1, "file": str(tmp_path / "file"), "until": 1e12, "size": 1 << 20, "with": [], "tables": []}
@@ -173,7 +173,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Page:
     return page
 
 
-def test_a_stop_loses_nothing(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_loses_nothing(page: RecordingPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reports that workers send just before a stop arrive after it, and are in the file."""
     sink = RecordingSink(page)
     page.end()
@@ -186,7 +186,7 @@ def test_a_stop_loses_nothing(page: Page, tmp_path: Path, monkeypatch: pytest.Mo
     assert ids(tmp_path / "file") == ["late"]
 
 
-def test_only_its_owner_reads_the_file(page: Page, tmp_path: Path) -> None:
+def test_only_its_owner_reads_the_file(page: RecordingPage, tmp_path: Path) -> None:
     """The recording process creates the file, and the folder if it is missing; the status is there at once."""
     file = tmp_path / "new" / "file"
     page.begin({**page.orders, "number": 2, "file": str(file)})
@@ -196,7 +196,7 @@ def test_only_its_owner_reads_the_file(page: Page, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("link", [False, True])
-def test_a_file_of_somebody_else_is_not_written(page: Page, tmp_path: Path, link: bool) -> None:
+def test_a_file_of_somebody_else_is_not_written(page: RecordingPage, tmp_path: Path, link: bool) -> None:
     """A file that exists already ends the recording with the reason."""
     (tmp_path / "file").symlink_to("precious") if link else None
     (tmp_path / ("precious" if link else "file")).write_text("precious")
@@ -206,7 +206,7 @@ def test_a_file_of_somebody_else_is_not_written(page: Page, tmp_path: Path, link
     assert (tmp_path / "file").read_text() == "precious"
 
 
-def test_the_next_process_does_not_continue(page: Page, tmp_path: Path) -> None:
+def test_the_next_process_does_not_continue(page: RecordingPage, tmp_path: Path) -> None:
     """If the recording process is replaced, the recording ends with the reason, and the file keeps what it has."""
     RecordingSink(page)
     before = (tmp_path / "file").read_bytes()

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from slurmhooks.processes import process
-from slurmhooks.recording.page import MAX_TEXT, Page
+from slurmhooks.recording.page import MAX_TEXT, RecordingPage
 
 ORDERS = {"number": 7, "file": "/var/log/x", "until": 9.0, "size": 9, "with": [], "tables": ["jobs"]}
 
@@ -20,7 +20,7 @@ def can_be_opened(fd: str) -> bool:
     return True
 
 
-def outcome_in_worker(page: Page) -> str:
+def outcome_in_worker(page: RecordingPage) -> str:
     """Return what a process that has become another user can do with a page."""
     read, write = os.pipe()
     pid = os.fork()
@@ -53,7 +53,7 @@ def outcome_in_worker(page: Page) -> str:
 
 def test_workers_only_read() -> None:
     """Workers read the number and the orders; they can neither give orders nor end a recording, nor see its status."""
-    page = Page()
+    page = RecordingPage()
     page.begin(ORDERS)
     assert outcome_in_worker(page) == "7, /var/log/x, refused, refused, refused, 0 open for writing"
     assert page.orders == ORDERS
@@ -62,7 +62,7 @@ def test_workers_only_read() -> None:
 
 def test_a_new_recording_begins_with_the_tables() -> None:
     """The time of the next tables belongs to one recording."""
-    page = Page()
+    page = RecordingPage()
     page.begin(ORDERS)
     page.rows_at = 99.0
     assert page.rows_at == 99.0
@@ -72,7 +72,7 @@ def test_a_new_recording_begins_with_the_tables() -> None:
 
 def test_damaged_orders_are_none() -> None:
     """What is not JSON, or nested too deeply, counts as nothing."""
-    page = Page()
+    page = RecordingPage()
     for text in (b"{", b"[" * (MAX_TEXT // 2)):
         page.begin(ORDERS)
         page._memory[16 : 16 + 4 + len(text)] = len(text).to_bytes(4, "little") + text
@@ -81,7 +81,7 @@ def test_damaged_orders_are_none() -> None:
 
 def test_orders_have_a_limit() -> None:
     """Orders that do not fit are refused, and the earlier ones stay."""
-    page = Page()
+    page = RecordingPage()
     page.begin(ORDERS)
     with pytest.raises(ValueError, match="at most"):
         page.begin(ORDERS | {"file": "x" * MAX_TEXT})

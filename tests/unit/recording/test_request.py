@@ -6,9 +6,9 @@ import pytest
 from slurmhooks.fields.secrets import SECRETS
 from slurmhooks.recording.request import Redaction
 from slurmhooks.slurmctld.changes import SECRET
-from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import Message, pack, text_value, texts_value
 from slurmhooks.wire.protocol import Fact, Type, What
+from slurmhooks.workshop.testing.tables import tables_of
 
 MARK = b"hunter2"
 RELEASES = ("22.05", "24.11", "26.05")

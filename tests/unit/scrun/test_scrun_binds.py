@@ -15,7 +15,7 @@ from slurmhooks.handlers import loader
 from slurmhooks.scrun import binds as binds_module
 from slurmhooks.scrun import oci
 from slurmhooks.scrun.errors import StagingError
-from slurmhooks.testing.anchor import FakeAnchor
+from slurmhooks.workshop.testing.anchor import FakeAnchor
 
 PROJECT = Path(__file__).resolve().parents[3]
 
@@ -242,6 +242,20 @@ def test_a_bind_of_a_link_is_one_of_its_target(tmp_path: Path) -> None:
     assert name.is_symlink()
     assert zone.read_text() == "other zone"
     assert (tmp_path / "folder" / "new").exists()
+
+
+def test_a_mode_of_a_file_comes_back(tmp_path: Path) -> None:
+    """A file that a container has only given another mode has it on the host, as a file in a folder has."""
+    names = [tmp_path / "single", tmp_path / "folder" / "inner"]
+    names[1].parent.mkdir()
+    for name in names:
+        name.write_text("x")
+    made = config((names[0], "/single"), (names[1].parent, "/folder"))
+    binds = scrun.copy_binds(made, str(tmp_path / "rootfs"))
+    for copy in (copied(made), copied(made, 1) / "inner"):
+        copy.chmod(0o640)
+    scrun.return_binds(binds, str(tmp_path / "rootfs"))
+    assert [name.stat().st_mode & 0o777 for name in names] == [0o640, 0o640]
 
 
 def test_localtime(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from slurmhooks.handlers import loader
 from slurmhooks.log import log
 from slurmhooks.scrun import BundleError, CancelledError, Container, cancel
 from slurmhooks.scrun.model import shell_text
-from slurmhooks.testing.anchor import FakeAnchor
+from slurmhooks.workshop.testing.anchor import FakeAnchor
 
 PROJECT = Path(__file__).resolve().parents[3]
 CONFIG = {"ociVersion": "1.0.2", "process": {"cwd": "/", "args": ["sh"]}, "root": {"path": "rootfs"}}

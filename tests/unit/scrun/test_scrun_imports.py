@@ -60,15 +60,18 @@ class Native:
     def log(self, level, text):
         self.logged.append(text.decode())
 
+    text_at = bytes
+
     def job_is_over(self, job):
         return False
 
 
 sys.modules["_slurmhooks_scrun"] = native = Native()
+sys.modules["_slurmhooks_compile"] = native
 sys.path.append(sys.argv[1])
 from slurmhooks.entry import scrun as entry
 
-answers = [entry.stage_in(native, True), entry.stage_out(native, True)]
+answers = [entry.stage_in(native, MANIFEST), entry.stage_out(native, MANIFEST)]
 print(answers, native.told, native.logged)
 print(*(set(sys.modules) - before))
 """
@@ -77,9 +80,8 @@ print(*(set(sys.modules) - before))
 def test_a_container_whose_handlers_import_nothing(write: Callable[..., Path]) -> None:
     """With a manifest, scrun's anchor imports only the listed modules; pydantic only for container.config."""
     path = write("hooks.d/hooks.py", STAGING)
-    rows = ["slurmhooks-manifest 2 0x180b05", "scrun", f"source {path}", "log debug3 4096", "end", ""]
-    write("slurmhooks.manifest", "\n".join(rows))
-    said, imported = isolated(write("anchor.py", ANCHOR))
+    manifest = "\n".join(["slurmhooks-manifest", "scrun", f"source {path}", "log debug3 4096", "end", ""])
+    said, imported = isolated(write("anchor.py", ANCHOR.replace("MANIFEST", repr(manifest.encode()))))
     assert said == (
         "[(0, None, 0), (0, None, 0)] [('set_root_path', b'/box/rootfs')] ['slurmhooks: ran', 'slurmhooks: /box']"
     )

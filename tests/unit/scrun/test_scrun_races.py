@@ -16,9 +16,10 @@ from tests.unit.scrun.attackers import NOBODY, SECRET, attacker, exchange, outsi
 ROUNDS = 6
 FOLDERS = 24
 
-pytestmark = pytest.mark.skipif(
-    os.geteuid() != 0, reason="NOT TESTED: races of an ordinary user against root need root"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: races of an ordinary user against root need root"),
+]
 
 
 def exchanging(tree: Path, aside: Path) -> None:

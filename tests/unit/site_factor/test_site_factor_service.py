@@ -13,14 +13,14 @@ from slurmhooks.handlers import loader
 from slurmhooks.processes.settings import Settings
 from slurmhooks.site_factor.service import KEEP, MOST_FAILURES, Service
 from slurmhooks.testing import FakeRecord, run
-from slurmhooks.testing.job_tables import fake_jobs
-from slurmhooks.testing.log_capture import CapturedLog
-from slurmhooks.testing.slurmctld import FakeSlurmctld
-from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import Message, decode, pack
 from slurmhooks.wire.protocol import MEMBERS, FactorsItem, Type
 from slurmhooks.wire.tables import Table
 from slurmhooks.worker import channel, worker
+from slurmhooks.workshop.testing.job_tables import fake_jobs
+from slurmhooks.workshop.testing.log_capture import CapturedLog
+from slurmhooks.workshop.testing.slurmctld import FakeSlurmctld
+from slurmhooks.workshop.testing.tables import tables_of
 
 TABLES = tables_of("24.11")
 RECORD = TABLES["record"]

@@ -9,15 +9,15 @@ from slurmhooks.handlers import loader
 from slurmhooks.handlers.rollouts import assign
 from slurmhooks.job_submit.request import HOOKS
 from slurmhooks.job_submit.service import Service
-from slurmhooks.policies import source
 from slurmhooks.processes.settings import Settings
+from slurmhooks.rules import source
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.testing import FakeJob
-from slurmhooks.testing.job_submit import request_of
-from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import Message, decode
 from slurmhooks.wire.protocol import Type
+from slurmhooks.workshop.testing.job_submit import request_of
+from slurmhooks.workshop.testing.tables import tables_of
 from tests.unit.slurmctld.decided import decision
 
 TABLES = tables_of("24.11")
@@ -28,7 +28,7 @@ class Worker:
 
     def __init__(self, folder: Path, toml: str, hooks: str = "") -> None:
         path = folder / "slurmhooks.toml"
-        path.write_text(f'[policy_defaults]\ndefault_partition = "debug"\n{toml}')
+        path.write_text(f'[rules.defaults]\ndefault_partition = "debug"\n{toml}')
         read = config.read(path)
         sources = source.sources(read, path)
         if hooks:
@@ -36,7 +36,7 @@ class Worker:
             sources.append(loader.Source(path=str(folder / "site.py")))
         registry = loader.load(sources)
         assert assign(read.rollouts(), registry.all_handlers()) == []
-        self.service = Service(TABLES, registry, Settings.of(read, "job_submit"))
+        self.service = Service(TABLES, registry, Settings.of(read, "job_submit", ""))
         self.calls: list[Call] = []
         self.service.followers.append(self.calls.append)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Actions of periodic rules: what handlers stage, and when it is no longer taken."""
+"""Actions of periodic handlers: what handlers stage, and when it is no longer taken."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from slurmhooks.handlers.labels import ending
 from slurmhooks.hooks.node_states import DRAIN, POWER_DOWN, POWERING_DOWN, REBOOT_ISSUED, REBOOT_REQUESTED
 from slurmhooks.slurmctld.action import Action, with_reason
 from slurmhooks.slurmctld.actions import Acting
@@ -70,11 +71,11 @@ def test_actions_on_jobs(staged: Callable[..., list[str]], line: str, job: dict[
 @pytest.mark.parametrize(
     ("line", "node", "expected"),
     [
-        ("node.drain('sick')", {}, "drain node n1: sick [rule:rule]"),
-        ("node.drain(' ')", {}, "drain node n1: rule:rule [rule:rule]"),
+        ("node.drain('sick')", {}, "drain node n1: sick (rule:rule)"),
+        ("node.drain(' ')", {}, "drain node n1: rule:rule (rule:rule)"),
         ("node.drain('sick')", {"state_flags": DRAINED, "reason": "x"}, ""),
         ("node.undrain()", {}, ""),
-        ("node.undrain()", {"state_flags": DRAINED, "reason": "sick [rule:rule]"}, "undrain node n1"),
+        ("node.undrain()", {"state_flags": DRAINED, "reason": "sick (rule:rule)"}, "undrain node n1"),
         ("node.undrain('x')", {"state_flags": DRAINED, "reason": "x"}, "undrain node n1: x"),
         ("node.update(weight=3, comment='x')", {"weight": 3, "comment": "x"}, ""),
         ("node.update(weight=3)", {"weight": 2}, "update node n1: weight=3"),
@@ -85,7 +86,7 @@ def test_actions_on_nodes(staged: Callable[..., list[str]], line: str, node: dic
     assert "; ".join(staged(line, None, node)) == expected
 
 
-@pytest.mark.parametrize("mark", ["", "[rule:rule]"])
+@pytest.mark.parametrize("mark", ["", "(rule:rule)"])
 @pytest.mark.parametrize(
     ("flag", "why"),
     [
@@ -98,11 +99,27 @@ def test_actions_on_nodes(staged: Callable[..., list[str]], line: str, node: dic
 )
 def test_a_drain_that_something_else_needs(mark: str, flag: int, why: str | None) -> None:
     """Whatever the reason says, a drain is not ended that a reboot or a power down needs now."""
-    reason = "sick [rule:rule]"
+    reason = "sick (rule:rule)"
     state = DRAIN | flag | 2
     node = SimpleNamespace(reason=reason, reason_uid=0, _struct=SimpleNamespace(raw=lambda _: state))
     text = "" if mark else reason
     assert obsolete(Action("undrain", "n1", text, None, (), {}, mark=mark), node) == why
+
+
+@pytest.mark.parametrize(
+    ("reason", "is_ours"),
+    [
+        ("sick (rule:rule)", True),
+        ("sick [rule:rule]", True),
+        ("sick (rule:other)", False),
+        ("sick [rule:other]", False),
+    ],
+)
+def test_a_drain_of_this_rule(reason: str, is_ours: bool) -> None:
+    """A rule ends its own drains, also those whose reasons 1.0.0 has marked, and nobody else's."""
+    node = SimpleNamespace(reason=reason, reason_uid=0, _struct=SimpleNamespace(raw=lambda _: DRAIN | 2))
+    action = Action("undrain", "n1", "", None, (), {}, mark=ending("rule:rule"))
+    assert (obsolete(action, node) is None) == is_ours
 
 
 @pytest.mark.parametrize(
@@ -147,7 +164,7 @@ TEXT = st.text(st.characters() | st.characters(max_codepoint=0x200) | st.sampled
 def test_every_text_leaves_as_one_line(text: str, kind: str) -> None:
     """It acts on no terminal, is no longer than Slurm takes, and a reason that stays ends with the rule's mark."""
     asking = Acting.__new__(Acting)
-    asking.staged, asking.rule, asking.mark = {}, "rule:rule", " [rule:rule]"
+    asking.staged, asking.rule, asking.mark = {}, "rule:rule", " (rule:rule)"
     row = SimpleNamespace(_struct=SimpleNamespace(raw=lambda _: 0), reason=None, priority=5)
     asking.stage(Action(kind, "n1", text, None, (False, None), {}, asking.mark, wrong="" if text else "none"), row)
     for action in asking.staged.values():
@@ -155,10 +172,10 @@ def test_every_text_leaves_as_one_line(text: str, kind: str) -> None:
             assert "".join(shown.split(" ")).isprintable() or not shown
             assert len(shown.encode()) <= 1024
         if kind == "drain" and text:
-            assert action.line.endswith(" [rule:rule]")
-            assert action.line != " [rule:rule]"
+            assert action.line.endswith(" (rule:rule)")
+            assert action.line != " (rule:rule)"
         if kind in ("cancel", "hold", "requeue") and text:
-            assert action.marked.endswith(" [rule:rule]")
+            assert action.marked.endswith(" (rule:rule)")
 
 
 @pytest.mark.parametrize(

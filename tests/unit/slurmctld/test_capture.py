@@ -13,15 +13,15 @@ from slurmhooks.handlers import loader
 from slurmhooks.job_submit.service import Service
 from slurmhooks.processes.settings import Settings
 from slurmhooks.recording import page as shared
-from slurmhooks.recording.page import Page
+from slurmhooks.recording.page import RecordingPage
 from slurmhooks.recording.request import decode_facts, decode_recorded, decode_rows
 from slurmhooks.slurmctld.capture import Capture
 from slurmhooks.testing import FakeJob
-from slurmhooks.testing.job_submit import request_of
-from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import Message, decode, text_value
 from slurmhooks.wire.protocol import DEFERRED, Fact, Type, What
 from slurmhooks.worker import requests
+from slurmhooks.workshop.testing.job_submit import request_of
+from slurmhooks.workshop.testing.tables import tables_of
 
 TABLES = tables_of("24.11")
 ORDERS = {"number": 1, "file": "/nowhere", "until": 1e12, "size": 1 << 20, "with": ["script"], "tables": ["partitions"]}
@@ -44,9 +44,9 @@ class Slurmctld:
 
 
 @pytest.fixture
-def page(monkeypatch: pytest.MonkeyPatch) -> Page:
+def page(monkeypatch: pytest.MonkeyPatch) -> RecordingPage:
     """The page of this process."""
-    page = Page()
+    page = RecordingPage()
     monkeypatch.setattr(shared, "page", page)
     return page
 
@@ -92,7 +92,7 @@ def request(user: int = 1000, long: str = "script", **fields: Any) -> bytes:
     return Message(Type.REQUEST, 0, user, user, ((0, bytes(data)),)).encode(TABLES)
 
 
-def test_nothing_is_done_without_a_recording(service: Service, page: Page, reports: Reports) -> None:
+def test_nothing_is_done_without_a_recording(service: Service, page: RecordingPage, reports: Reports) -> None:
     """Before and after a recording, nothing is asked, kept or reported."""
     for orders in ({}, ORDERS):
         if orders:
@@ -110,7 +110,7 @@ def test_nothing_is_done_without_a_recording(service: Service, page: Page, repor
         assert reports() == []
 
 
-def test_a_request_is_reported_after_its_answer(service: Service, page: Page, reports: Reports) -> None:
+def test_a_request_is_reported_after_its_answer(service: Service, page: RecordingPage, reports: Reports) -> None:
     """The report has request, answer and the long secret that was asked for; tables and facts come once."""
     page.begin(ORDERS)
     slurmctld = Slurmctld()
@@ -145,7 +145,7 @@ def test_a_request_is_reported_after_its_answer(service: Service, page: Page, re
     assert [kind for kind, _, _ in reports()] == [b"f"]
 
 
-def test_what_is_reported_can_be_read(service: Service, page: Page, reports: Reports) -> None:
+def test_what_is_reported_can_be_read(service: Service, page: RecordingPage, reports: Reports) -> None:
     """Recorded facts and rows are those that slurmctld sent."""
     page.begin(ORDERS)
     service.handle(request(), Slurmctld())
@@ -154,7 +154,9 @@ def test_what_is_reported_can_be_read(service: Service, page: Page, reports: Rep
     assert decode_rows(rows).table == "partition"
 
 
-def test_losses_are_counted(service: Service, page: Page, reports: Reports, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_losses_are_counted(
+    service: Service, page: RecordingPage, reports: Reports, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A request that finds no room in the buffer is counted in the next report."""
     page.begin({**ORDERS, "tables": []})
     assert reporting.reporter is not None
@@ -170,7 +172,9 @@ def test_losses_are_counted(service: Service, page: Page, reports: Reports, monk
 
 
 @pytest.mark.parametrize("member", ["account", "partition"])
-def test_a_name_that_was_too_long_to_be_sent(service: Service, page: Page, reports: Reports, member: str) -> None:
+def test_a_name_that_was_too_long_to_be_sent(
+    service: Service, page: RecordingPage, reports: Reports, member: str
+) -> None:
     """A request with such an account is recorded and answered; nothing else is asked about its user."""
     page.begin(ORDERS)
     slurmctld = Slurmctld()
@@ -191,7 +195,7 @@ def test_a_table_that_takes_too_long_is_left_out() -> None:
     assert [asked.second for asked in slurmctld.asked] == [TABLES.place(name) for name in ("partition", "qos")]
 
 
-def test_one_recording_at_a_time(page: Page, tmp_path: Path) -> None:
+def test_one_recording_at_a_time(page: RecordingPage, tmp_path: Path) -> None:
     """The supervisor orders a recording, refuses a second one, and reports the state of the first one.
 
     It touches no file, because a file system may hang.
@@ -211,7 +215,7 @@ def test_one_recording_at_a_time(page: Page, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [4000, 4080])
-def test_a_name_that_is_too_long(page: Page, size: int) -> None:
+def test_a_name_that_is_too_long(page: RecordingPage, size: int) -> None:
     """A name for which the page or the request has no room is refused, and the supervisor continues."""
     wanted = '{"seconds": 60, "size": 1048576, "with": [], "tables": [], "file": "/%s"}'
     text = (recording_orders.START + wanted % ("n" * size))[: requests.MAX_REQUEST]
@@ -220,7 +224,7 @@ def test_a_name_that_is_too_long(page: Page, size: int) -> None:
     assert not recording_orders.is_running(page)
 
 
-def test_a_command_of_another_release(page: Page) -> None:
+def test_a_command_of_another_release(page: RecordingPage) -> None:
     """The supervisor survives a request that it does not understand."""
     assert "of another release" in recording_orders.answer(recording_orders.START + "{}", page)["findings"][0]
     assert "of another release" in recording_orders.answer(recording_orders.START + "7", page)["findings"][0]

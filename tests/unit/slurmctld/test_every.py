@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""When periodic rules run, and when one that is due may begin."""
+"""When periodic handlers run, and when one that is due may begin."""
 
 import time
 from collections.abc import Callable

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.collector import quick_json
+from slurmhooks.collector import json_lines
 from slurmhooks.log import log
 from slurmhooks.slurmctld import notices
 from slurmhooks.worker import read_notices
 from tests.unit.slurmctld.site_of_rules import Worker
 
-NOTICE = '[[policies]]\nrule = "notice"\nmessage = "hello"\n'
-WARNS = '[policy."site:warns"]\nmode = "warn"\n'
+NOTICE = '[[rule]]\nrule = "notice"\nmessage = "hello"\n'
+WARNS = '[rules.modes."site:warns"]\nmode = "warn"\n'
 HOOKS = """
 @hook.job_submit
 def warns(job):
@@ -83,7 +83,7 @@ def test_a_person_reads_what_a_program_has_dropped(tmp_path: Path, at: Callable[
 
 def test_always(tmp_path: Path) -> None:
     """With notices = "always", users read a notice each time, also with --parsable."""
-    worker = Worker(tmp_path, '[policy]\nnotices = "always"\n' + NOTICE)
+    worker = Worker(tmp_path, '[rules]\nnotices = "always"\n' + NOTICE)
     assert [worker.submit(submit_line="sbatch --parsable x") for _ in range(3)] == [["hello"]] * 3
 
 
@@ -110,9 +110,9 @@ def test_parsable(fields: dict[str, Any], quiet: bool, tmp_path: Path) -> None:
 
 def test_refusals_are_no_notices(tmp_path: Path) -> None:
     """A refusal is read each time, also with --parsable, and so is what the rules fill in."""
-    rules = '[[policies]]\nrule = "default_time"\nvalue = 5\n[[policies]]\nrule = "require_qos"\nmessage = "qos"\n'
+    rules = '[[rule]]\nrule = "default_time"\nvalue = 5\n[[rule]]\nrule = "require_qos"\nmessage = "qos"\n'
     worker = Worker(tmp_path, rules)
-    text = ["no --time given: limited to 00:05:00", "qos [policies:require_qos]"]
+    text = ["no --time given: limited to 00:05:00", "qos (rule:require_qos)"]
     assert [worker.submit(submit_line="sbatch --parsable x")[-1] for _ in range(2)] == text[1:] * 2
 
 
@@ -128,7 +128,7 @@ def test_restored_from_the_decision_log(
     yesterday = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.localtime(time.time() - 86400))
     lines = [decision | {"time": now}, decision | {"time": yesterday, "by": 1001}]
     file = tmp_path / "job_submit.jsonl"
-    text = b"".join(quick_json.encode(line) + b"\n" for line in lines)
+    text = b"".join(json_lines.encode(line) + b"\n" for line in lines)
     file.write_bytes(text + b'{"notice":true\n[{"notice":true}]\n{"notice":true,"time":5}\n' + text[:200])
     restarted = read_notices.ReadNotices()
     monkeypatch.setattr(read_notices, "shared", restarted)

@@ -12,7 +12,7 @@ from slurmhooks.prep.service import Service as Prep
 from slurmhooks.processes.settings import Settings
 from slurmhooks.site_factor.service import Service as SiteFactor
 from slurmhooks.slurmctld.point_service import PointService
-from slurmhooks.testing.tables import tables_of
+from slurmhooks.workshop.testing.tables import tables_of
 
 HOOKS = """
 from slurmhooks import hook
@@ -27,7 +27,7 @@ def observed(job): pass
 
 @pytest.mark.parametrize("service", [JobSubmit, SiteFactor, Prep, Jobcomp])
 def test_processes_of_other_plugins(service: type[PointService], tmp_path: Path) -> None:
-    """Only the workers of job_submit have processes for periodic rules and for handlers that observe."""
+    """Only the workers of job_submit have processes for periodic handlers and for handlers that observe."""
     (tmp_path / "rules.py").write_text(HOOKS)
     registry = loader.load([loader.Source(path=str(tmp_path / "rules.py"))])
     made = service(tables_of("26.05"), registry, Settings())

@@ -81,7 +81,7 @@ class Site:
 
         self.said = []
         actions = [
-            Action(kind, str(job), f"{kind} it", job, job_state(self.jobs[job]), {"user_id": 1}, " [every:acts]")
+            Action(kind, str(job), f"{kind} it", job, job_state(self.jobs[job]), {"user_id": 1}, " (every:acts)")
             for kind, job in wanted
         ]
         taking.Taking(self.handler, site, asking, site, turns, report).take(actions)
@@ -171,9 +171,9 @@ def test_the_reason_is_beside_a_comment(site: Site) -> None:
     """The admin_comment keeps what the site has written; a reason of what did not happen does not stay."""
     site.jobs[1].admin_comment = "paid by x"
     site.run(("cancel", 1))
-    assert site.jobs[1].admin_comment == "paid by x; cancel it [every:acts]"
+    assert site.jobs[1].admin_comment == "paid by x; cancel it (every:acts)"
     site.run(("cancel", 1))
-    assert site.jobs[1].admin_comment == "paid by x; cancel it [every:acts]"
+    assert site.jobs[1].admin_comment == "paid by x; cancel it (every:acts)"
     site.wrong["requeue"] = "it must not be"
     assert site.run(("requeue", 2)) == [("failed", "requeue it (it must not be)")]
     assert site.jobs[2].admin_comment == ""
@@ -193,7 +193,7 @@ def test_a_component_that_goes_meanwhile(site: Site) -> None:
 
     site.components = [Gone(**{name: value for name, value in JOB.items() if name != "admin_comment"}, job_id=2)]
     assert site.run(("cancel", 1), ("cancel", 3)) == [("cancelled", "cancel it"), ("cancelled", "cancel it")]
-    assert site.jobs[1].admin_comment == "cancel it [every:acts]"
+    assert site.jobs[1].admin_comment == "cancel it (every:acts)"
 
 
 def test_no_question_waits_for_ever(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,7 +222,7 @@ def test_no_question_waits_for_ever(site: Site, monkeypatch: pytest.MonkeyPatch)
     asking: Any = SimpleNamespace(number=noting("number"))
     stand_in: Any = site
     actions = [
-        Action(kind, str(job), "x", job, job_state(site.jobs[job]), {}, " [every:acts]")
+        Action(kind, str(job), "x", job, job_state(site.jobs[job]), {}, " (every:acts)")
         for kind, job in (("notify", 1), ("cancel", 1), ("cancel", 2))
     ]
     taking.Taking(site.handler, stand_in, asking, stand_in, turns, lambda *_: None).take(actions)

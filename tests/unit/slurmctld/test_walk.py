@@ -13,11 +13,13 @@ from slurmhooks.slurmctld.table import Table
 from slurmhooks.slurmctld.views import Views
 from slurmhooks.slurmctld.walk import part_of
 from slurmhooks.testing import FakeRecord, fake_jobs, fake_nodes
-from slurmhooks.testing.job_tables import FakeTable
-from slurmhooks.testing.slurmctld import FakeSlurmctld
-from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import Message, Packed, decode, number_value, pack
 from slurmhooks.wire.protocol import DEFERRED, SHORT, TALLY, Type, What
+from slurmhooks.workshop.testing.job_tables import FakeTable
+from slurmhooks.workshop.testing.slurmctld import FakeSlurmctld
+from slurmhooks.workshop.testing.tables import tables_of
+
+pytestmark = pytest.mark.slow
 
 TABLES = tables_of("24.11")
 RECORD = TABLES["record"]

@@ -11,8 +11,8 @@ from slurmhooks.hooks.points import CONTEXTS, HOOKS
 from slurmhooks.spank.fields import ITEMS
 from slurmhooks.spank.model import Spank
 from slurmhooks.testing import FakeSpank
-from slurmhooks.testing.spank import view_for
 from slurmhooks.values import ExitStatus
+from slurmhooks.workshop.testing.spank import view_for
 
 CALLS = [
     (context, name.removeprefix("spank."))

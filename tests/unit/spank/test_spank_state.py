@@ -9,7 +9,7 @@ import pytest
 from slurmhooks.errors import SpankError, StaleHandleError
 from slurmhooks.hooks.points import HOOKS
 from slurmhooks.testing import FakeSpank, launch, run
-from slurmhooks.testing.spank import view_for
+from slurmhooks.workshop.testing.spank import view_for
 
 CALLS = [
     (context, name.removeprefix("spank."))

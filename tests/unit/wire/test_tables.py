@@ -17,6 +17,7 @@ constants = st.dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(tables, max_size=4, unique_by=lambda table: table.name), constants)
 def test_tables_round_trip(found: list[Table], groups: dict[str, dict[str, int]]) -> None:
     """The text of tables reads back as the same tables with the same identity."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Who may run a periodic rule: the supervisor's side, with a folder that stands for StateSaveLocation."""
+"""Who may run a periodic handler: the supervisor's side, with a folder that stands for StateSaveLocation."""
 
 import errno
 import fcntl
@@ -173,7 +173,7 @@ def test_the_lock_holds_for_other_supervisors(state: Path, logged: Logged, monke
     answer = asking.claim(2)
     assert (answer.kind, answer.about) == (Claim.GRANTED, 1)
     assert claims.trouble is None
-    assert logged() == ["this slurmctld runs the periodic rules"]
+    assert logged() == ["this slurmctld runs the periodic handlers"]
 
 
 def test_a_forked_process_does_not_free_the_lock(state: Path) -> None:
@@ -200,12 +200,14 @@ def test_rules_stay_where_they_run(state: Path, logged: Logged, monkeypatch: pyt
     assert second.kind(2) == Claim.DONE
     assert two.trouble is not None
     assert (
-        logged() == [two.trouble] == ["another slurmctld is in control, too, and runs the periodic rules: that on one"]
+        logged()
+        == [two.trouble]
+        == ["another slurmctld is in control, too, and runs the periodic handlers: that on one"]
     )
     assert second.kind(3, take_over=True) == Claim.GRANTED
     second.free()
     assert first.kind(4) == Claim.OTHERS
-    assert logged() == ["this slurmctld runs the periodic rules"]
+    assert logged() == ["this slurmctld runs the periodic handlers"]
     assert second.kind(3) == Claim.DONE
     assert two.trouble is None
 
@@ -269,7 +271,7 @@ def test_without_lock_and_notes_nothing_runs(
             runs.write_bytes(content[fault])
         assert [asking.kind(2), asking.kind(2, take_over=True)] == [Claim.LOCKED] * 2
         (line,) = logged()
-        assert "no periodic rule runs" in line
+        assert "no periodic handler runs" in line
         assert named in line
         assert ("remove it" in line) == (fault in ("damaged", "nested", "other content", "too large"))
         assert claims.trouble == line

@@ -21,7 +21,7 @@ SLOW = {
     "slurmhooks.config.model",
     "slurmhooks.job_submit.bounds",
     "slurmhooks.job_submit.strings",
-    "slurmhooks.policies",
+    "slurmhooks.rules",
     "structlog",
     "subprocess",
     "threading",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The process that runs periodic rules: what its generations share, and how it is told to end."""
+"""The process that runs periodic handlers: what its generations share, and how it is told to end."""
 
 import os
 import select
@@ -8,16 +8,16 @@ import socket
 from types import SimpleNamespace
 from typing import Any
 
-from slurmhooks.testing.log_capture import CapturedLog
 from slurmhooks.worker import periodic
 from slurmhooks.worker.companion import Page
 from slurmhooks.worker.generation import Generation
-from slurmhooks.worker.periodic import State
+from slurmhooks.worker.periodic import SharedState
+from slurmhooks.workshop.testing.log_capture import CapturedLog
 
 
 def test_state_is_what_was_written_last() -> None:
     """The state survives its writer, and a longer value is replaced by a shorter one; what is not JSON is empty."""
-    state = State()
+    state = SharedState()
     assert state.read() == {}
     state.write({"sent": ["a", "b"]})
     state.write({"sent": []})
@@ -29,7 +29,7 @@ def test_state_is_what_was_written_last() -> None:
 
 def test_a_timer_is_not_left() -> None:
     """A timer of a rule is ended with its run: it would end the process during the run of another rule."""
-    periodic.state = State()
+    periodic.state = SharedState()
     ends = [*socket.socketpair(), *socket.socketpair()]
     turns = periodic.Turns(Page(), ends[0], ends[2])
     before = signal.setitimer(signal.ITIMER_REAL, 0)  # that of pytest-timeout

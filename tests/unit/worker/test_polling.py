@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Looking at files in a thread."""
+"""Looking in a thread at what is in force."""
 
 import os
 import threading
@@ -9,12 +9,12 @@ import pytest
 from slurmhooks.files.watch import Watch
 from slurmhooks.log import log
 from slurmhooks.worker import polling
-from slurmhooks.worker.polling import FilePoller
+from slurmhooks.worker.polling import Poller
 from tests.native.workers import wait_for
 
 
 class StuckWatch(Watch):
-    """Files whose file system does not answer before ``answer`` is set."""
+    """A set whose file system does not answer before ``answer`` is set."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,16 +34,16 @@ def test_a_file_system_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> 
     errors: list[str] = []
     before = log.attach(lambda _, text: errors.append(text), errors.append)
     read, write = os.pipe()
-    poller, stuck, files = FilePoller(lambda: os.write(write, b".")), StuckWatch(), Watch()
+    poller, stuck, files = Poller(lambda: os.write(write, b".")), StuckWatch(), Watch()
     try:
         assert not poller.changed(stuck)
         wait_for(lambda: stuck.looks, "the first look")
         for _ in range(5):
             assert not poller.changed(stuck)
         assert stuck.looks == 1
-        assert errors == ["slurmhooks: the file system of the hook files does not answer: changes are not seen"]
-        files.files["/no/such/file"] = 0
-        wait_for(lambda: poller.changed(files), "another set of files")
+        assert errors == ["slurmhooks: the file system of the sets does not answer: deployments are not seen"]
+        files.place = "/no/such/set"
+        wait_for(lambda: poller.changed(files), "another set")
         stuck.answer.set()
         assert os.read(read, 2)
         wait_for(lambda: poller.changed(stuck), "the answer")
@@ -56,7 +56,7 @@ def test_a_file_system_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> 
 def test_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a failed polling, the next one is tried again."""
     monkeypatch.setattr(polling, "POLL", 0.0)
-    poller, files = FilePoller(bool), Watch(files={"/no/such/file": 0})
+    poller, files = Poller(bool), Watch("/no/such/set")
 
     def refuse(*_: object) -> None:
         raise RuntimeError("can't start new thread")
@@ -70,7 +70,7 @@ def test_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_thread_that_ends_before_it_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without memory for its first call, a thread ends at once: the next look is tried again."""
     monkeypatch.setattr(polling, "POLL", 0.0)
-    poller, files = FilePoller(bool), Watch(files={"/no/such/file": 0})
+    poller, files = Poller(bool), Watch("/no/such/set")
     with monkeypatch.context() as patched:
         patched.setattr("_thread.start_new_thread", lambda *_: 1)
         assert not poller.changed(files)

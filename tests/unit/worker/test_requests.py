@@ -24,7 +24,7 @@ def test_names_of_strangers() -> None:
 
 def test_nobody_to_ask(tmp_path: Path) -> None:
     """Without a supervisor for a configuration there is no answer."""
-    assert requests.ask("reload", str(tmp_path), 0, 1) == []
+    assert requests.ask(requests.SERVE, str(tmp_path), 0, 1) == []
 
 
 def bind(stack: ExitStack, name: str) -> socket.socket:
@@ -50,9 +50,9 @@ def test_sockets_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
             stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)).connect(f"\0{name}")
         bind(stack, f"{start}{os.getpid()}")
         assert requests.names(str(tmp_path)) == names
-        assert requests.ask("reload", str(tmp_path), 0, 1) == []
+        assert requests.ask(requests.SERVE, str(tmp_path), 0, 1) == []
         assert not requests.is_served(str(tmp_path), 0)
-        supervisors = [requests.Requests(), requests.Requests()]
+        supervisors = [requests.Commands(), requests.Commands()]
         assert len(requests.names(str(tmp_path))) == 5
         for supervisor in supervisors:
             for end in supervisor.sockets:
@@ -64,19 +64,19 @@ def test_a_supervisor_of_another_user(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(requests, "peer", lambda connection: 12345)
     with ExitStack() as stack:
         listening = bind(stack, f"{requests.start_of_name(str(tmp_path))}{0:016x}")
-        assert requests.ask("reload", str(tmp_path), os.getuid(), 1) == []
+        assert requests.ask(requests.SERVE, str(tmp_path), os.getuid(), 1) == []
         assert not requests.is_served(str(tmp_path), os.getuid())
         connection, _ = listening.accept()
         assert connection.recv(1) == b""
         connection.close()
 
 
-def end(served: requests.Requests, asked: requests.Asked) -> None:
+def end(served: requests.Commands, asked: requests.Command) -> None:
     """Take the place of a supervisor that ends."""
     served.close()
 
 
-def without_descriptors(served: requests.Requests, asked: requests.Asked) -> None:
+def without_descriptors(served: requests.Commands, asked: requests.Command) -> None:
     """Answer where no descriptor is free."""
 
     def full(content: dict[str, object]) -> int:
@@ -89,16 +89,16 @@ def without_descriptors(served: requests.Requests, asked: requests.Asked) -> Non
 
 @pytest.mark.parametrize("fault", [end, without_descriptors])
 def test_a_supervisor_that_does_not_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Callable[[requests.Requests, requests.Asked], None]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Callable[[requests.Commands, requests.Command], None]
 ) -> None:
     """What a supervisor says nothing about is not accepted by it."""
     (tmp_path / "slurm.conf").write_text("")
     monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
-    served = requests.Requests()
+    served = requests.Commands()
     assert requests.is_served(str(tmp_path), os.getuid())
 
     def serve() -> None:
-        asked: list[requests.Asked] = []
+        asked: list[requests.Command] = []
         while not asked:
             ready, _, _ = select.select(served.sockets, [], [])
             asked = served.ready({each.fileno() for each in ready})

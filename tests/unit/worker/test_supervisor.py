@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_what_failed_is_tried_again(supervisor: Supervisor, tmp_path: Path) -> None:
-    """A failed load is tried and reported again, even if no watched file has changed."""
+    """A failed load is tried and reported again, even if no other set is in force."""
     repaired = tmp_path / "repaired"
     failing = f"if not os.path.exists({str(repaired)!r}): raise LoadError(['a.py:3: wrong'])"
     supervisor.put(load=failing, settings={"on_unavailable": "accept"})
@@ -30,19 +30,6 @@ def test_what_failed_is_tried_again(supervisor: Supervisor, tmp_path: Path) -> N
     assert message.value == 2000
     supervisor.end()
     assert supervisor.errors().count("a.py:3: wrong") >= 3
-
-
-def test_what_failed_is_tried_again_without_watching(supervisor: Supervisor) -> None:
-    """With reload = false, too: the generation in service has ended, so no request can be answered otherwise."""
-    settings = {"reload": False}
-    supervisor.put(settings=settings)
-    supervisor.start()
-    supervisor.receive(Control.SERVING)
-    supervisor.put(settings=settings, load="raise LoadError(['wrong'])")
-    supervisor.kill_generation()
-    supervisor.receive(Control.UNAVAILABLE)
-    supervisor.put(settings=settings)
-    assert supervisor.receive(Control.SERVING).generation > 2
 
 
 def test_changed_files_that_crash_are_not_loaded_all_the_time(supervisor: Supervisor) -> None:
@@ -168,12 +155,12 @@ def test_what_is_not_in_force_decides_nothing(supervisor: Supervisor, tmp_path: 
     """Requests that the set in force cannot serve end as its own configuration says, whatever was read since."""
     ended = tmp_path / "ended"
     start = f"if os.path.exists({str(ended)!r}): os._exit(1)"
-    supervisor.put(start=start, settings={"reload": False, "workers": 1})
+    supervisor.put(start=start, settings={"workers": 1}, still=True)
     supervisor.start(hurried=f"{HURRIED} from slurmhooks.processes import backoff; backoff.MOST = 0.01;")
     worker = supervisor.receive(Control.WORKER)
     supervisor.receive(Control.SERVING)
-    supervisor.put(load=CHANGES[change], settings={"reload": False, "on_unavailable": "accept"})
-    request = "reload" if CHANGES[change] else f"{requests.PREPARE}0123456789abcdef"
+    supervisor.put(load=CHANGES[change], settings={"on_unavailable": "accept"}, still=True)
+    request = requests.SERVE if CHANGES[change] else f"{requests.PREPARE}0123456789abcdef"
     (answer,) = requests.ask(request, str(tmp_path), os.getuid(), PATIENCE)
     assert bool(answer) == bool(CHANGES[change])
     ended.touch()
@@ -201,4 +188,16 @@ def test_modules_of_two_builds_do_not_meet(supervisor: Supervisor) -> None:
     supervisor.receive(Control.SERVING)
     supervisor.put(needs=needs, version=2)
     wait_for(lambda: "(newer): build and install the plugins" in supervisor.errors(), "refusal")
-    assert "the hooks that were loaded before stay in force" in supervisor.errors()
+    wait_for(lambda: "the hooks that were loaded before stay in force" in supervisor.errors(), "what stays")
+
+
+@pytest.mark.parametrize("then", ["", "raise ImportError('cannot import name')"])
+def test_a_later_set_imports_nothing_of_another_build(supervisor: Supervisor, then: str) -> None:
+    """If what a set needs is imported from a package that was replaced, the set before it stays."""
+    supervisor.put()
+    upgraded = "from slurmhooks import identity; identity.here = iter(('same', 'same', 'newer')).__next__;"
+    supervisor.start(hurried=f"{HURRIED} {upgraded}")
+    supervisor.receive(Control.SERVING)
+    supervisor.put(load=f"import slurmhooks.namespaces\n{then}")
+    wait_for(lambda: "(newer): build and install the plugins" in supervisor.errors(), "refusal")
+    wait_for(lambda: "the hooks that were loaded before stay in force" in supervisor.errors(), "what stays")

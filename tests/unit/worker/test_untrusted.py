@@ -57,7 +57,7 @@ def sealed(data):
     return descriptors.sealed(data if isinstance(data, bytes) else json.dumps(data).encode())
 
 def loaded(**changes):
-    document = {"watch": {"files": {}, "globs": {}, "handlers": {}, "folders": []}, "hooks": "", **changes}
+    document = {"watch": {"place": "", "files": [], "handlers": {}}, "hooks": "", **changes}
     say(Control.LOADED, fds=[sealed(document)])
 
 def forked():
@@ -70,7 +70,7 @@ kept = []
 """
 
 SETTINGS = (
-    "{'section': {'workers': 1, 'timeout': 9.0, 'reload': True}, 'policy': {}, 'hooks': '',"
+    "{'section': {'workers': 1, 'timeout': 9.0}, 'rules': {}, 'hooks': '',"
     " 'collect': {'decisions': {'file': TARGET, 'max_size': 9, 'keep': 1, 'sample': 1}}}"
 )
 
@@ -100,7 +100,7 @@ ATTACKS = {
     "claims runs through a file": "say(Control.CLAIMS, fds=[os.open('/dev/zero', os.O_RDWR)]); time.sleep(2)",
     "configures the collector": f"""
         say(Control.CONFIGURED, fds=[sealed({{"settings": {SETTINGS},
-            "watch": {{"files": {{}}, "globs": {{}}, "handlers": {{}}, "folders": []}}}})])
+            "watch": {{"place": "", "files": [], "handlers": {{}}}}}})])
         loaded(); say(Control.WORKER, forked(), fds=[channel(), memory()])
         for _ in range(30):
             report = ["", 1, "x", None, None, {{}}, None, "refused", {{}}, [], 1, 0, ""]
@@ -108,12 +108,12 @@ ATTACKS = {
             time.sleep(0.1)""",
     "loads other settings": f"loaded(settings={SETTINGS}); time.sleep(2)",
     "has files that are not its own": """
-        loaded(watch={"files": {"/proc/kmsg": 1, "/etc/../etc/shadow": [1] * 7}, "globs": {"/root/*": []},
-            "handlers": {}, "folders": ["/"]}); time.sleep(2)""",
+        loaded(watch={"place": "/root", "files": ["/proc/kmsg", "/etc/../etc/shadow"], "handlers": {}})
+        time.sleep(2)""",
     "has handlers of the wrong shape": """
-        loaded(watch={"files": {}, "globs": {}, "handlers": {"x": [["a", 1, None]]}, "folders": []}); time.sleep(2)""",
+        loaded(watch={"place": "", "files": [], "handlers": {"x": [["a", 1, None]]}}); time.sleep(2)""",
     "has handlers with control characters": """
-        loaded(watch={"files": {}, "globs": {}, "handlers": {"x\\x1b": [["a", "b\\n\\x9b", "c", ""]]}, "folders": []})
+        loaded(watch={"place": "", "files": [], "handlers": {"x\\x1b": [["a", "b\\n\\x9b", "c", ""]]}})
         os._exit(0)""",
     "sends a document without an end": "say(Control.LOADED, fds=[os.open('/dev/zero', os.O_RDONLY)]); time.sleep(2)",
     "sends a document that blocks": "say(Control.FAILED, fds=[os.pipe()[0]]); time.sleep(2)",
@@ -140,7 +140,7 @@ ATTACKS = {
         time.sleep(2)""",
     "fails with control characters": """
         say(Control.FAILED, fds=[sealed({"findings": ["\\x1b[2J\\x9b\\nforged"],
-            "watch": {"files": {}, "handlers": {}}})]); time.sleep(2)""",
+            "watch": {"handlers": {}}})]); time.sleep(2)""",
     "makes the log non-blocking, and fills it": """
         fcntl.fcntl(2, fcntl.F_SETFL, fcntl.fcntl(2, fcntl.F_GETFL) | os.O_NONBLOCK)
         say(77); time.sleep(2)""",
@@ -222,7 +222,7 @@ rng = random.Random(SEED)
 def descriptor():
     return rng.choice([lambda: memory(rng.choice([0, 9, 256, 1 << 20])), channel, lambda: os.pipe()[0],
         lambda: os.open("/dev/zero", os.O_RDWR), lambda: sealed(rng.randbytes(rng.randrange(99))),
-        lambda: sealed({"watch": rng.choice([None, {}, {"files": [], "handlers": {}}]), "findings": ["x"]}),
+        lambda: sealed({"watch": rng.choice([None, {}, {"handlers": {}}]), "findings": ["x"]}),
         lambda: socket.socket(socket.AF_INET).detach()])()
 if rng.random() < 0.5:
     loaded()
@@ -260,12 +260,12 @@ SERVING = {
 @pytest.mark.parametrize("what", SERVING)
 def test_a_set_that_is_tried(supervisor: Supervisor, tmp_path: Path, what: str) -> None:
     """It hands nothing over to slurmctld, and whoever asked is told that it does not load."""
-    supervisor.put(settings={"reload": False})
+    supervisor.put(still=True)
     supervisor.start()
     supervisor.receive(Control.SERVING)
     begun = f"BEGUN = {str(tmp_path / 'begun')!r}\n"
     code = f"{begun}{PREPARE}{textwrap.dedent(SERVING[what])}; time.sleep(1000)"
-    supervisor.put(load=f"exec({code!r}, {{}})", settings={"reload": False})
+    supervisor.put(load=f"exec({code!r}, {{}})", still=True)
     (answer,) = requests.ask(f"{requests.PREPARE}0123456789abcdef", str(tmp_path), os.getuid(), PATIENCE)
     assert answer.get("findings") or what == "worker", answer
     refused = f"has sent an invalid message, and is killed: kind {int(Control[what.upper()])}"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmhooks.collector import quick_json
+from slurmhooks.collector import json_lines
 
 TEXTS = st.one_of(st.text(st.characters(exclude_categories=())), st.sampled_from(["Infinity", "NaN", "\x9b", "\udc80"]))
 VALUES = st.recursive(
@@ -18,13 +18,14 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(TEXTS, VALUES))
 def test_what_is_written_is_read_again(content: dict[str, object]) -> None:
     """Any content that JSON can represent survives, and Python's own library reads the same; the line is ASCII."""
-    data = quick_json.encode(content)
+    data = json_lines.encode(content)
     assert data.isascii()
     assert b"\n" not in data
-    assert quick_json.decode(data) == json.loads(data) == content
+    assert json_lines.decode(data) == json.loads(data) == content
 
 
 @given(
@@ -40,13 +41,13 @@ def test_invalid_json_is_refused(data: bytes) -> None:
         value = json.loads(data.decode(), parse_constant=pytest.fail)
     except (ValueError, pytest.fail.Exception):
         with pytest.raises(ValueError, match=r"\S"):
-            quick_json.decode(data)
+            json_lines.decode(data)
     else:
-        assert quick_json.decode(data) == value
+        assert json_lines.decode(data) == value
 
 
 @pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan])
 def test_only_finite_numbers_are_written(number: float) -> None:
     """A number that JSON cannot represent is an error, not a line that no reader understands."""
     with pytest.raises(ValueError, match="JSON"):
-        quick_json.encode({"number": [number]})
+        json_lines.encode({"number": [number]})

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slurmhooks.collector import quick_json
+from slurmhooks.collector import json_lines
 from slurmhooks.collector.checked import Decision
 from slurmhooks.fields import TABLES
 from slurmhooks.fields.rows import Text, rows
-from slurmhooks.slurmctld.shown import LONGEST_TEXT, NOT_SENT, Shown, plain
-from slurmhooks.testing.tables import tables_of
+from slurmhooks.slurmctld.logged_fields import LONGEST_TEXT, NOT_SENT, LoggedFields, plain
+from slurmhooks.workshop.testing.tables import tables_of
 
 RELEASES = ("22.05", "24.11", "26.05")
-SHOWN = Shown(tables_of("24.11"))
+SHOWN = LoggedFields(tables_of("24.11"))
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=9),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
@@ -55,7 +55,7 @@ def test_an_update_is_about_the_job_that_it_changes(release: str) -> None:
     """The record comes before the request; what it lacks, the request may have."""
     record = {"user_id": 1001, "account": "physics", "name": ""}
     job = {"user_id": 0, "partition": "Debug", "account": "x", "job_id_str": "17_4"}
-    shown = Shown(tables_of(release))
+    shown = LoggedFields(tables_of(release))
     about: dict[str, Any] = {
         table: [values.get(name) for name, _ in shown._about[table]]
         for table, values in {"record": record, "job": job}.items()
@@ -83,8 +83,8 @@ texts = st.binary(max_size=3 * LONGEST_TEXT) | st.from_regex(rb"[ -~]{0,2000}", 
 @given(texts.filter(lambda raw: b"\0" not in raw), st.sampled_from(TEXTS))
 def test_a_report_is_short_and_loses_nothing(raw: bytes, row: Text) -> None:
     """Any text that a handler writes can be reported in JSON, of limited length, and is shown as without a report."""
-    data = quick_json.encode({"value": SHOWN.cut(row.name, raw) if len(raw) > LONGEST_TEXT else raw})
+    data = json_lines.encode({"value": SHOWN.cut(row.name, raw) if len(raw) > LONGEST_TEXT else raw})
     assert len(data) <= 7 * LONGEST_TEXT
-    (step,) = SHOWN.complete(report(raw=[row.name, None, quick_json.decode(data)["value"]]))["handlers"]
+    (step,) = SHOWN.complete(report(raw=[row.name, None, json_lines.decode(data)["value"]]))["handlers"]
     seen = plain(row.decoder()(raw))
     assert step.get("changes") == ({row.name: [None, seen]} if seen else None)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``slurmhooks exempt``: an exemption is added to what is in force, whatever the sources look like."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from slurmhooks.config import model as config
+from slurmhooks.handlers import loader
+from slurmhooks.rules import source
+from slurmhooks.testing import FakeJob
+from slurmhooks.testing import run as decide
+from tests.unit.cli.test_off import call
+
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Call, Site
+
+pytestmark = pytest.mark.slow
+
+RULE = """\
+# a comment
+[rules]
+refusals = "all"
+
+[[rule]]
+rule = "require"
+field = "time_limit"
+
+[[rule]]
+rule = "limit"
+field = "nodes"
+most = 2
+
+[[rules.exemptions]]
+rules = ["limit_nodes"]
+users = ["bob"]
+until = 2099-01-01
+"""
+WORDS = ("--until", "4h", "--reason", "ticket 4711")
+
+
+@pytest.fixture
+def toml(site: "Site", run: "Call") -> Any:
+    """The sources of two rules that are in force, and are broken afterwards."""
+    path = site.etc / "slurmhooks.toml"
+    path.write_text(RULE)
+    call(site, run, "deploy")
+    path.write_text("[")
+    return path
+
+
+def refused(site: "Site", **fields: Any) -> bool:
+    """Tell whether what is in force refuses a job without a time limit."""
+    job = FakeJob(**{"user_name": "alice", "name": "run1", **fields})
+    path = site.etc / "slurmhooks.set" / "slurmhooks.toml"
+    return not decide(loader.load(source.sources(config.read(path), path)), "job_submit", job=job).accepted
+
+
+def test_who_is_exempt(site: "Site", run: "Call", toml: Any) -> None:
+    """The jobs of a user with a name are exempt from the rule, at once, and from no other; `rollback` ends it."""
+    assert refused(site)
+    report = call(site, run, "exempt", "rule:require_time_limit", "--user", "alice", "--name", "run[1]", *WORDS)
+    assert report["changes"] == ["slurmhooks.toml: changed"]
+    assert not refused(site, name="run[1]")
+    assert refused(site)
+    assert refused(site, name="run[1]", user_name="carol")
+    assert refused(site, name="run[1]", min_nodes=3)
+    call(site, run, "exempt", "*", "--user", "alice", *WORDS)
+    assert not refused(site, min_nodes=3)
+    listed = call(site, run, "rules", "exemptions")
+    assert [row["who"] for row in listed] == [
+        {"users": ["alice"], "names": ["run[[]1]"]}, {"users": ["alice"]}, {"users": ["bob"]},
+    ]  # fmt: skip
+    call(site, run, "rollback")
+    assert refused(site)
+    assert not refused(site, name="run[1]")
+
+
+def test_the_history(site: "Site", run: "Call", toml: Any) -> None:
+    """It is one event, with who, from what, until when and why."""
+    call(site, run, "exempt", "limit_nodes", "--job", "17", *WORDS)
+    event = json.loads((site.etc / "slurmhooks.d" / "events").read_text())[-1]
+    assert event["verb"] == "exempt"
+    assert event["message"].startswith("job 17: limit_nodes until ")
+    assert event["message"].endswith(": ticket 4711")
+
+
+def test_what_ends_it_says_so(site: "Site", run: "Call", toml: Any) -> None:
+    """A deployment of other files, and `on`, say which exemption they end; one that has it, too, says nothing."""
+    call(site, run, "off", "rule:limit_nodes")
+    call(site, run, "exempt", "require_time_limit", "--user", "alice", *WORDS)
+    assert not refused(site)
+    on = call(site, run, "on")
+    assert "this ends an exemption from ['require_time_limit'] until" in on["notes"][-1]
+    assert on["notes"][-1].endswith("ticket 4711")
+    assert refused(site)
+    call(site, run, "exempt", "require_time_limit", "--user", "alice", *WORDS)
+    call(site, run, "off", "rule:limit_nodes")
+    assert call(site, run, "on")["notes"] == []
+    assert not refused(site)
+    toml.write_text(RULE)
+    notes = [note for note in call(site, run, "deploy")["notes"] if "exemption" in note]
+    assert len(notes) == 1
+    assert notes[0].endswith("ticket 4711")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (("require_time_limit", *WORDS), 2, "say --user or --job"),
+        (("nosuch", "--user", "alice", *WORDS), 1, "no [[rule]] has the name nosuch"),
+        (("*", "--user", "alice", "--until", "2020-01-01", "--reason", "x"), 2, "has passed"),
+        (("*", "--user", "alice", "--until", "4h", "--reason", ""), 1, "reason"),
+        (("*", "--user", "", *WORDS), 2, "say --user or --job"),
+    ],
+)
+def test_refusals(site: "Site", run: "Call", toml: Any, words: tuple[str, ...], code: int, says: str) -> None:
+    """What would exempt nobody, or from nothing, is refused, and nothing changes."""
+    before = (site.etc / "slurmhooks.set").readlink()
+    result = run("exempt", *words, "--sysconfdir", site.etc)
+    assert (result.exit_code, says in result.output) == (code, True), result.output
+    assert (site.etc / "slurmhooks.set").readlink() == before
+
+
+def test_a_day_ends_it(site: "Site", run: "Call", toml: Any) -> None:
+    """A day counts as a whole, as in slurmhooks.toml; a user whom the machine does not know is a note."""
+    words = ("--until", "2099-05-01", "--reason", "x")
+    report = call(site, run, "exempt", "require_time_limit", "--user", "no-such-user", *words)
+    assert report["notes"][-1] == "this machine knows no user no-such-user"
+    (row,) = (row for row in call(site, run, "rules", "exemptions") if row["reason"] == "x")
+    assert row["until"].startswith("2099-05-01T23:59:59")

@@ -38,6 +38,8 @@ def measure(lab: Lab) -> Iterator[Row]:
     """Measure the rows about bursts, in a cluster that is up and has slurmhooks installed."""
     lab("exec", "--", "sh", "-c", "rm -rf /etc/slurm/hooks.d/*; : > /etc/slurm/plugstack.conf")
     lab("put", str(FILES / "policy.py"), "/etc/slurm/hooks.d/policy.py")
+    lab("put", "-", "/etc/slurm/local.conf", stdin="JobSubmitPlugins=python\n")
+    lab("exec", "--", "slurmhooks", "deploy")
     names = list(CASES)
     seconds: dict[str, list[float]] = {name: [] for name in names}
     for pair in range(PAIRS):

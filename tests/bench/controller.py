@@ -15,7 +15,7 @@ GROUP = "controller"
 
 def measure(machine: Machine) -> Iterator[Row]:
     """Measure the rows of this group."""
-    machine.site({})
+    machine.site({}, plugstack="")
     yield from burst.measure(machine.lab)
     yield from memory.measure(machine.lab)
     yield from reconfigure.measure(machine)

@@ -21,10 +21,7 @@ CASES = {
     "with": f'[metrics]\nsockets = "{FOLDER}"\ntextfiles = "{FOLDER}"\ninterval = 1.0\n',
 }
 # The supervisor starts and ends the collector after the new configuration has gone into service.
-SWITCH = """
-slurmhooks reload
-until test $(pgrep -cx slurmhooks-coll) = {count}; do sleep 0.05; done
-"""
+SWITCHED = "until test $(pgrep -cx slurmhooks-coll) = {count}; do sleep 0.05; done"
 
 
 def measure(machine: Machine) -> Iterator[Row]:
@@ -40,7 +37,8 @@ def measure(machine: Machine) -> Iterator[Row]:
         for number in range(TURNS):
             for name in turn(names, number):
                 machine.put(f"{before}\n{CASES[name]}", TOML)
-                machine.root(SWITCH.format(count=int(name == "with")))
+                machine.deploy()
+                machine.root(SWITCHED.format(count=int(name == "with")))
                 found[name].append(calls(machine, "python", "paced"))
     finally:
         machine.put(before, TOML)

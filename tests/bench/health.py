@@ -15,38 +15,38 @@ WHERE_NHC_IS = "SLURMHOOKS_NHC"
 ROUNDS = 30
 LIMIT = 0.5
 TOML = "/etc/slurm/slurmhooks.toml"
-PROGRAM = "/usr/local/lib/slurm/slurmhooks_health"
+PROGRAM = "/usr/local/lib/slurm/slurmhooks/slurmhooks_health"
 CHECKS = """
-[[health.checks]]
+[[node.checks]]
 check = "mount"
 path = "/"
-[[health.checks]]
+[[node.checks]]
 check = "mount"
 path = "/proc"
 type = "proc"
-[[health.checks]]
+[[node.checks]]
 check = "space"
 path = "/"
 free = "1%"
-[[health.checks]]
+[[node.checks]]
 check = "memory"
 total = "1MiB"
-[[health.checks]]
+[[node.checks]]
 check = "swap"
 total = "0"
-[[health.checks]]
+[[node.checks]]
 check = "cpus"
 least = 1
-[[health.checks]]
+[[node.checks]]
 check = "process"
 program = "slurmd"
-[[health.checks]]
+[[node.checks]]
 check = "file"
 path = "/etc/passwd"
-[[health.checks]]
+[[node.checks]]
 check = "command"
 run = ["/bin/true"]
-[[health.checks]]
+[[node.checks]]
 check = "link"
 interface = "lo"
 """
@@ -76,12 +76,13 @@ def measure(machine: Machine) -> Iterator[Row]:
         cases["NHC"] = ["env", "-i", "PATH=/usr/sbin:/usr/bin", "HOSTNAME=n1", *RUN_NHC.split()]
     machine.put(f"{before}\n{CHECKS}", TOML)
     try:
-        machine.root("slurmhooks compile >/dev/null 2>&1")
+        # slurmd runs the program once, when it starts: deploy refuses checks that it would never run.
+        machine.site({}, local=f"HealthCheckProgram={PROGRAM}\nHealthCheckInterval=30000\n")
         requests = {name: {"plugstack": None, "user": "root", "command": words} for name, words in cases.items()}
         measured = machine.inside("interleave.py", request={"rounds": ROUNDS, "cases": requests})
     finally:
         machine.put(before, TOML)
-        machine.root("slurmhooks compile >/dev/null 2>&1; rm -rf /var/lib/slurmhooks-health")
+        machine.root("rm -rf /var/lib/slurmhooks-health")
     assert isinstance(measured, dict)
     times = {name: [value / 1e6 for value in values] for name, values in measured.items()}
     parts = {f"{name}, ms": spread(values) for name, values in times.items()}

@@ -223,7 +223,6 @@ def _processes(machine: Machine) -> Row:
     counts: dict[str, Spread] = {}
     for name, plugstack in (("no plugin", ""), ("slurmhooks", PLUGSTACK)):
         machine.put(plugstack, "/etc/slurm/plugstack.conf")
-        machine.root("slurmhooks compile >/dev/null 2>&1")
         machine.lab("restart")
         values = machine.inside("processes.py", "5")
         assert isinstance(values, list)

@@ -22,9 +22,17 @@ INSIDE = HERE / "inside"
 PREFIX = os.environ.get("SLURMHOOKS_TEST_PREFIX", "")
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "slurmhooks" / "bench"
 VALGRIND = "/opt/valgrind"
+LOCAL = "/etc/slurm/local.conf"
+DEPLOY = f"""
+cp {LOCAL} /root/local.conf
+(grep -v ^JobSubmitPlugins /root/local.conf; echo JobSubmitPlugins=python) > {LOCAL}
+slurmhooks deploy 2>&1
+deployed=$?
+cp /root/local.conf {LOCAL}
+exit $deployed
+"""
 PLUGSTACK = "required spank_python.so\n"
 SPANK_LUA = spank_lua.PLUGIN
-WHERE_SPANK_LUA_IS = spank_lua.WHERE
 ABSENT = "spank-lua is absent: --spank-lua says where it is"
 
 
@@ -87,23 +95,24 @@ class Machine:
         return json.loads(self.lab("exec", "--", "python3", path, *arguments, stdin=json.dumps(request)))
 
     def site(self, hooks: Mapping[str, str], local: str = "", plugstack: str = PLUGSTACK) -> None:
-        """Replace the whole configuration, run 'slurmhooks compile', and restart the daemons.
+        """Replace the whole configuration, and restart the daemons.
 
         Args:
             hooks: hook files by name.
             local: lines of slurm.conf.
             plugstack: plugstack.conf.
         """
-        self.root("rm -rf /etc/slurm/hooks.d/* /etc/slurm/slurmhooks.manifest /etc/slurm/job_submit.lua")
+        self.root("cd /etc/slurm; rm -rf hooks.d/* slurmhooks.set slurmhooks.d job_submit.lua")
         for name, text in hooks.items():
             self.put(text, f"/etc/slurm/hooks.d/{name}")
-        self.put(local, "/etc/slurm/local.conf")
+        self.put(local, LOCAL)
         self.put(plugstack, "/etc/slurm/plugstack.conf")
-        # Files that have just changed are compiled again at each load; a site's files are older.
-        self.root(
-            "find /etc/slurm/hooks.d -name '*.py' -exec touch -d '-1 hour' {} + ; slurmhooks compile >/dev/null 2>&1"
-        )
+        self.deploy()
         self.lab("restart")
+
+    def deploy(self) -> None:
+        """Put the sources in force, also for a slurm.conf that does not load job_submit/python, or by another name."""
+        self.root(DEPLOY)
 
     def times(self, rounds: int, cases: Mapping[str, tuple[str | None, str]]) -> dict[str, list[float]]:
         """Time commands of alice in turns.

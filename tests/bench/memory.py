@@ -54,6 +54,8 @@ def prepare(lab: Lab) -> None:
     lab("exec", "--", "gcc", "-O2", "-o", CLIENT, f"{CLIENT}.c", "-lslurm")
     lab("exec", "--", "sh", "-c", "rm -rf /etc/slurm/hooks.d/*; : > /etc/slurm/plugstack.conf")
     lab("put", "-", "/etc/slurm/hooks.d/memory.py", stdin=HOOKS)
+    lab("put", "-", "/etc/slurm/local.conf", stdin="JobSubmitPlugins=python\n")
+    lab("exec", "--", "slurmhooks", "deploy")
 
 
 def submit(lab: Lab, count: int, name: str) -> None:

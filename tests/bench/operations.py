@@ -10,6 +10,8 @@ from .machine import Machine
 from .rows import Row
 
 GROUP = "operations"
+ONE = "srun true, one task_init handler: file operations added outside /usr/lib, /proc and /sys"
+OTHER = "from slurmhooks import hook\n@hook.job_submit\ndef other(job): ...\n"
 LOCAL = re.compile(r"/(usr/lib|lib|lib64|proc|sys|dev|var|tmp)(/|$)")
 """Not on a file system that nodes share: of the image, of the kernel, or of this node."""
 CALL = re.compile(r"^\d+ +\w+\(.*?\"((?:[^\"\\]|\\.)+)\"")
@@ -29,21 +31,21 @@ rm -f /tmp/daemon /tmp/alice
 
 
 def measure(machine: Machine) -> Iterator[Row]:
-    """Measure the row of this group."""
+    """Measure the rows of this group."""
     machine.lab("add", "strace")
-    machine.site({"bench.py": sites.TASK})
-    before = machine.root("cat /etc/slurm/plugstack.conf")
-    with_it = _operations(machine)
-    machine.put("", "/etc/slurm/plugstack.conf")
-    without = _operations(machine)
-    machine.put(before, "/etc/slurm/plugstack.conf")
-    added = with_it - without
-    what = "srun true, one task_init handler: file operations added outside /usr/lib, /proc and /sys"
-    note = ", ".join(f"{name} {count}" for name, count in added.most_common(8))
-    yield Row(GROUP, what, 40, "", float(added.total()), note=note)
+    for count, what in ((0, ONE), (99, "the same with 99 hook files of job_submit beside it")):
+        machine.site({"bench.py": sites.TASK} | {f"other{number}.py": OTHER for number in range(count)})
+        before = machine.root("cat /etc/slurm/plugstack.conf")
+        with_it = operations(machine)
+        machine.put("", "/etc/slurm/plugstack.conf")
+        without = operations(machine)
+        machine.put(before, "/etc/slurm/plugstack.conf")
+        added = with_it - without
+        note = ", ".join(f"{name} {count}" for name, count in added.most_common(40))
+        yield Row(GROUP, what, 40, "", float(added.total()), note=note)
 
 
-def _operations(machine: Machine) -> Counter[str]:
+def operations(machine: Machine) -> Counter[str]:
     """Return the names that srun and the node look at in a launch; a name may be relative to an open folder."""
     calls = map(CALL.match, machine.root(TRACE).splitlines())
     return Counter(call.group(1) for call in calls if call is not None and not LOCAL.match(call.group(1)))

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from slurmhooks.recording import recorder
-from slurmhooks.replay.run import Options, replay
-from tests.unit.replay.recordings import record
+from slurmhooks.workshop.replay.run import Options, replay
+from tests.unit.workshop.replay.recordings import record
 
 from .rows import Row, spread
 

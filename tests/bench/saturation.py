@@ -4,13 +4,14 @@
 Between two requests slurmctld's threads run, so each request finds cold caches. A loop does not show that.
 """
 
+import operator
 import os
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from .inside.interleave import turn
-from .machine import FILES, Machine
+from .machine import FILES, LOCAL, Machine
 from .rows import Row, spread
 
 GROUP = "saturation"
@@ -55,6 +56,8 @@ seconds = os.clock() - begin
 """
 BUILD_SPEED = "gcc -O2 -o /opt/lua_speed /opt/lua_speed.c $(pkg-config --cflags --libs lua5.1)"
 
+Files = Mapping[str, str]
+"""Texts by path."""
 Burst = Mapping[str, float]
 """Of one burst: submissions a second as ``rate``, and microseconds of processor time for each, by process."""
 
@@ -70,7 +73,7 @@ def measure(machine: Machine) -> Iterator[Row]:
     try:
         for partitions, limit in RATES.items():
             names = list(PLUGINS) if partitions == min(RATES) else ["lua", "slurmhooks"]
-            bursts = _in_turns(machine, before, names, partitions)
+            bursts = in_turns(machine, _cases(names, before, partitions))
             yield _rate(f"{partitions} partitions", limit, bursts)
             if partitions == min(RATES):
                 yield from _processor_time(bursts)
@@ -79,42 +82,74 @@ def measure(machine: Machine) -> Iterator[Row]:
         machine.put(before, TOML)
 
 
-def _in_turns(
-    machine: Machine, toml: str, names: list[str], partitions: int = 2, more: str = ""
-) -> dict[str, list[Burst]]:
-    """Return the bursts of each case; the same index is the same turn, and each case is first equally often."""
+def _cases(names: list[str], toml: str, partitions: int = 2) -> dict[str, Files]:
+    """Return the files of each case."""
     lines = LINES + "".join(f"PartitionName=p{n} Nodes=ALL MaxTime=60 State=UP\n" for n in range(partitions - 2))
-    bursts: dict[str, list[Burst]] = {name: [] for name in names}
-    for number in range(TURNS):
-        for name in turn(names, number):
-            machine.put(toml + more + (SILENT if name == "without decision log" else ""), TOML)
-            plugin = PLUGINS[name]
-            machine.put(f"JobSubmitPlugins={plugin}\n{lines}" if plugin else lines, "/etc/slurm/local.conf")
-            bursts[name].append(_burst(machine))
+    return {
+        name: {
+            TOML: toml + (SILENT if name == "without decision log" else ""),
+            LOCAL: f"JobSubmitPlugins={PLUGINS[name]}\n{lines}" if PLUGINS[name] else lines,
+        }
+        for name in names
+    }
+
+
+def in_turns(
+    machine: Machine, cases: Mapping[str, Files], turns: int = TURNS, jobs: Mapping[str, str] | None = None
+) -> dict[str, list[Burst]]:
+    """Return the bursts of each case; the same index is the same turn, and each case is first equally often.
+
+    Each burst meets a new slurmctld without jobs. `jobs` has the names of the jobs.
+    """
+    bursts: dict[str, list[Burst]] = {name: [] for name in cases}
+    for number in range(turns):
+        for name in turn(list(cases), number):
+            for path, text in cases[name].items():
+                machine.put(text, path)
+            machine.deploy()
+            machine.lab("down")
+            machine.lab("up")
+            bursts[name].append(burst(machine, name=(jobs or {}).get(name, "saturated")))
     return bursts
 
 
-def _burst(machine: Machine) -> Burst:
-    """Submit to a new slurmctld without jobs."""
-    machine.lab("down")
-    machine.lab("up")
-    found = machine.inside("saturated.py", str(CLIENTS), str(EACH), ACCOUNT)
+def burst(machine: Machine, clients: int = CLIENTS, each: int = EACH, name: str = "saturated") -> Burst:
+    """Submit jobs of this name."""
+    found = machine.inside("saturated.py", str(clients), str(each), ACCOUNT, name)
     assert isinstance(found, dict)
-    count, processor = CLIENTS * EACH, cast("dict[str, float]", found["processor"])
-    each = {name: MICRO * seconds / count for name, seconds in processor.items()}
-    return {"rate": count / found["seconds"]} | each
+    count, processor = clients * each, cast("dict[str, float]", found["processor"])
+    return {"rate": count / found["seconds"]} | {it: MICRO * seconds / count for it, seconds in processor.items()}
 
 
-def _ratios(bursts: Mapping[str, list[Burst]], what: str, case: str, than: str) -> list[float]:
+def relative(
+    group: str,
+    what: str,
+    limit: float,
+    bursts: Mapping[str, list[Burst]],
+    cases: tuple[str, str],
+    processes: Sequence[str],
+) -> Row:
+    """Return a row about the processor time of some processes for a submission, in one case relative to another."""
+    parts = {
+        f"{case}: {process}, µs": spread([burst[process] for burst in each if process in burst])
+        for case, each in bursts.items()
+        for process in processes
+        if process in each[0]
+    }
+    ours, theirs = ([sum(burst[process] for process in processes) for burst in bursts[case]] for case in cases)
+    return Row(group, what, limit, "x", statistics.median(map(operator.truediv, ours, theirs)), parts=parts)
+
+
+def ratios(bursts: Mapping[str, list[Burst]], what: str, case: str, than: str) -> list[float]:
     """Return a figure of one case relative to that of another, by turns."""
     return [ours[what] / theirs[what] for ours, theirs in zip(bursts[case], bursts[than], strict=True)]
 
 
 def _rate(which: str, limit: float, bursts: Mapping[str, list[Burst]], policy: str = "job_submit policy") -> Row:
     parts = {f"{name}, a second": spread([burst["rate"] for burst in each]) for name, each in bursts.items()}
-    ratios = _ratios(bursts, "rate", "slurmhooks", "lua")
+    found = ratios(bursts, "rate", "slurmhooks", "lua")
     what = f"{policy}, {which}, {CLIENTS} clients: submissions a second, relative to job_submit/lua"
-    return Row(GROUP, what, limit, "x", statistics.median(ratios), at_least=True, parts=parts)
+    return Row(GROUP, what, limit, "x", statistics.median(found), at_least=True, parts=parts)
 
 
 def _processor_time(bursts: Mapping[str, list[Burst]]) -> Iterator[Row]:
@@ -133,7 +168,7 @@ def _processor_time(bursts: Mapping[str, list[Burst]]) -> Iterator[Row]:
         ratio = statistics.median(value / own for value, own in zip(values, bare, strict=True))
         text = f"the same, processor time for a submission: {what}, relative to slurmctld without a plugin"
         yield Row(GROUP, text, limit, "x", ratio, parts=parts)
-    ratio = statistics.median(_ratios(bursts, "slurmctld", "slurmhooks", "lua"))
+    ratio = statistics.median(ratios(bursts, "slurmctld", "slurmhooks", "lua"))
     text = "the same, processor time for a submission: slurmctld, relative to slurmctld with job_submit/lua"
     yield Row(GROUP, text, 1.05, "x", ratio, parts=parts)
 
@@ -149,5 +184,5 @@ def _computing(machine: Machine, toml: str) -> Iterator[Row]:
     machine.put(COMPUTES, "/etc/slurm/hooks.d/compute.py")
     machine.put(COMPUTES_LUA.replace("@COUNT@", str(count)), "/etc/slurm/job_submit.lua")
     more = f"\n[job_submit]\nworkers = {workers}\n"
-    bursts = _in_turns(machine, toml, ["lua", "slurmhooks"], more=more)
+    bursts = in_turns(machine, _cases(["lua", "slurmhooks"], toml + more))
     yield _rate(f"{workers} workers", 1.0, bursts, "job_submit policy that computes for 1 ms")

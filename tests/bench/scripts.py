@@ -30,6 +30,7 @@ def measure(machine: Machine) -> Iterator[Row]:
             if script in NEEDS_SOURCES and not has_sources:
                 continue
             machine.lab("put", str(FILES / script), "/etc/slurm/job_submit.lua")
+            machine.deploy()
             machine.lab("restart")
             for mode, thread in submissions.modes(machine).items():
                 row = f"{what}, 2 partitions, {thread}: time of a call, relative to job_submit/lua"

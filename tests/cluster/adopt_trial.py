@@ -7,10 +7,10 @@ Prints a list of two outcomes as JSON: Slurm's own plugin, then plain Lua; with 
 import json
 import sys
 
-from slurmhooks.adopt import requests, trial
-from slurmhooks.cli.commands.adopt import slurms_own
 from slurmhooks.fields.rows import release_of
 from slurmhooks.lua import finding, job_fields
+from slurmhooks.workshop.adopt import requests, trial
+from slurmhooks.workshop.cli.commands.adopt import slurms_own
 
 script, release_name, *only = sys.argv[1:]
 release = release_of(release_name)

@@ -4,14 +4,16 @@
 import contextlib
 import inspect
 import os
+import re
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.cluster import reporting
+from tests.cluster import reporting, turns
 from tests.cluster.calls import call
 from tests.cluster.containers import User, call_again_if_lost
 from tests.cluster.lab import places, releases
@@ -24,11 +26,15 @@ ASKED = tuple(os.environ.get("SLURMHOOKS_TEST_RELEASES", "").split())
 RELEASES = ASKED or tuple(releases.RELEASES)
 """The releases that are tested: Debian's, unless others are asked for."""
 ONE_RELEASE = "24.11"
-"""The release of tests with the marker one_release that name no other."""
+"""The release whose Python some tests name."""
 NODES = 2
 SLOW = {"cluster", "sanitized", "slow"}
 """The marks of tests that `make check` omits."""
 FIXTURES = {"cluster", "large_cluster", "bare_cluster", "cluster_factory"}
+SOURCES = re.compile(r"/etc/slurm/(plugstack\.conf|.*\.(lua|py|toml))")
+"""The files that a deployment puts in force."""
+OF_SETS = re.compile(r"[\w./-]*/slurmhooks\.d/sets/[0-9a-f]+")
+"""The folder of a set, which has copies of the sources beside slurm.conf; Lua shortens long paths in its messages."""
 UNREACHABLE = 75
 MAKE_SECONDS = 1800.0
 UP_SECONDS = 600.0
@@ -60,13 +66,18 @@ class Cluster:
         version: the first two numbers, such as (25, 5), for tests that depend on the release.
         has_scrun: whether this release ships a scrun that works. That of 23.11 loses requests of every second container
             by itself ("protocol_version 0 not supported").
+        deploys: whether sources that :meth:`put` has written are deployed before the next command of a user, and
+            before a restart; otherwise the test deploys by itself.
     """
 
-    def __init__(self, release: str, name: str = NAME) -> None:
+    def __init__(self, release: str, name: str = NAME, *, deploys: bool = False) -> None:
         self.release = release
         self.name = name
         self.version = releases.version(release)
         self.has_scrun = self.version >= (24, 5)
+        self.deploys = deploys
+        self._has_changed = False
+        self._deployment = threading.Lock()
 
     @property
     def has_sources(self) -> bool:
@@ -105,7 +116,8 @@ class Cluster:
         timeout: float = CALL_SECONDS,
         env: Mapping[str, str] = {},
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command as alice or bob."""
+        """Run a command as alice or bob, with the present sources in force."""
+        self.deploy_changes()
         return self._command(["as"], [self.release, name], command, check, input, timeout, env)
 
     def _command(
@@ -137,7 +149,12 @@ class Cluster:
         return run(*verb, *options, *names, "--", *command, name=self.name, stdin=stdin, timeout=timeout)
 
     def put(self, content: str | Path, path: str, mode: int | None = None) -> None:
-        """Write a text, or copy a host file, to `path`, owned by root (mode: 644, or the file's own)."""
+        """Write a text, or copy a host file, to `path`, owned by root (mode: 644, or the file's own).
+
+        A source is in force once it is deployed: before the next command of a user, or by :meth:`deploy`.
+        """
+        if SOURCES.fullmatch(path):
+            self.changed()
         options = [] if mode is None else ["--mode", f"{mode:o}"]
         if isinstance(content, Path):
             self.tool("put", *options, str(content), path)
@@ -149,12 +166,34 @@ class Cluster:
         return self.tool("log", name)
 
     def restart(self, *names: str) -> None:
-        """Stop and start all daemons, or only those named, such as "slurmctld" and "n1"."""
+        """Stop and start all daemons, or only those named, such as "slurmctld" and "n1", with the present sources."""
+        self.deploy_changes()
         self.tool("restart", *names, timeout=UP_SECONDS)
 
-    def without_spank(self) -> None:
-        """Take the SPANK plugin out of service, because without a manifest it starts Python in each command."""
-        self.put("", "/etc/slurm/plugstack.conf")
+    def changed(self) -> None:
+        """Note that a command has changed sources, as :meth:`put` does."""
+        self._has_changed = True
+
+    def deploy(self) -> None:
+        """Put the sources, those beside slurm.conf, in force as a set."""
+        done = self._deploy()
+        assert done.returncode == 0, f"slurmhooks deploy: exit {done.returncode}\n{done.stdout}{done.stderr}"
+
+    def refusal(self) -> str:
+        """Deploy sources that must be refused, so that what was in force stays in force; return the reason."""
+        done = self._deploy()
+        assert done.returncode == 1, f"slurmhooks deploy: exit {done.returncode}\n{done.stdout}{done.stderr}"
+        return done.stderr
+
+    def deploy_changes(self) -> None:
+        """Deploy sources that were changed since the last deployment; other threads wait for it."""
+        with self._deployment:
+            if self.deploys and self._has_changed:
+                self.deploy()
+
+    def _deploy(self) -> subprocess.CompletedProcess[str]:
+        self._has_changed = False
+        return self.root("slurmhooks", "deploy")
 
     def wait(self, predicate: Callable[[], object], timeout: float = WAIT_SECONDS, what: str = "the condition") -> None:
         """Call `predicate` until it returns true, with growing pauses, because most calls start a process.
@@ -195,10 +234,10 @@ def need_rootfs(release: str) -> None:
 
 
 @contextlib.contextmanager
-def running(release: str, name: str, nodes: int, *options: str) -> Iterator[Cluster]:
+def running(release: str, name: str, nodes: int, *options: str, deploys: bool = False) -> Iterator[Cluster]:
     """Bring up a fresh cluster, and take it down at the end; `options` are those of `run up`."""
     need_rootfs(release)
-    instance = Cluster(release, name)
+    instance = Cluster(release, name, deploys=deploys)
     _brought_up.add((release, name))
     try:
         instance.tool("up", "--fresh", "--nodes", str(nodes), *options, timeout=UP_SECONDS)
@@ -213,17 +252,22 @@ def installed(request: pytest.FixtureRequest) -> list[str]:
     return ["--install", *(["--stopped"] if request.node.get_closest_marker("stopped") else [])]
 
 
+def deploys(request: pytest.FixtureRequest) -> bool:
+    """Tell whether the cluster deploys what tests have changed; a file with the marker deploys does so by itself."""
+    return request.node.get_closest_marker("deploys") is None
+
+
 @pytest.fixture(scope="module", params=RELEASES)
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A fresh cluster of two nodes, with the working tree installed and enabled."""
-    with running(request.param, NAME, NODES, *installed(request)) as instance:
+    with running(request.param, NAME, NODES, *installed(request), deploys=deploys(request)) as instance:
         yield instance
 
 
 @pytest.fixture(scope="module", params=RELEASES)
 def large_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """The same with three nodes, for jobs of three components and for tests that change slurm.conf."""
-    with running(request.param, f"{NAME}-large", 3, *installed(request)) as instance:
+    with running(request.param, f"{NAME}-large", 3, *installed(request), deploys=deploys(request)) as instance:
         yield instance
 
 
@@ -268,33 +312,44 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(reporting.Progress(config))
 
 
-def only_release(name: str = ONE_RELEASE) -> str:
-    """Return the release that the marker one_release names.
+def is_left(item: pytest.Item) -> bool:
+    """Whether a test with the marker one_release is left to `make soak`, since it runs on another release here.
 
     Raises:
-        UsageError: it is not tested, so that `make test` would omit the test.
+        UsageError: the marker names a release that is not tested, so that `make test` would omit the test.
     """
-    if name not in RELEASES:
-        raise pytest.UsageError(f"one_release: {name!r} is not one of {', '.join(RELEASES)}")
-    return name
+    one = item.get_closest_marker("one_release")
+    if one is None or ASKED:
+        return False
+    if unknown := set(one.args) - set(RELEASES):
+        raise pytest.UsageError(f"{item.nodeid}: one_release: {unknown} is not in {', '.join(RELEASES)}")
+    return reporting.release_of(item.nodeid) not in turns.releases_of(item.path.name, one.args or RELEASES)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests that need a cluster and those that are left to `make soak`, and put what takes long first."""
     for item in items:
-        if FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
-            continue
-        item.add_marker(pytest.mark.cluster)
-        one = item.get_closest_marker("one_release")
-        if one and not ASKED and reporting.release_of(item.nodeid) != only_release(*one.args):
+        if not FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.cluster)
+            if is_left(item) and not item.get_closest_marker("soak"):
+                item.add_marker(pytest.mark.moved)
+        if item.get_closest_marker("moved"):
             item.add_marker(pytest.mark.soak)
     slow: list[pytest.Item] = []
     quick: list[pytest.Item] = []
     for item in items:
         (quick if SLOW.isdisjoint(mark.name for mark in item.iter_markers()) else slow).append(item)
-    reporting.longest_first(slow)
+    reporting.sort(slow)
     items[:] = slow + quick
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Begin no group of tests for which no time is left."""
+    group = reporting.group_of(item.nodeid)
+    if turns.IS_LIMITED and not turns.has_time(group, reporting.read_durations().get(group, turns.USUAL)):
+        pytest.skip(reporting.NO_TIME)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slurmhooks.fields import JobFields
 from slurmhooks.fields.rows import Computed, Field, rows
-from tests.cluster.job_submit_site import place
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
@@ -144,7 +143,8 @@ class Probe:
 
     def hooks(self, source: str) -> None:
         """Put only these hooks in force."""
-        place(self.cluster, PREAMBLE + textwrap.dedent(source), HOOK_FILE)
+        self.cluster.put(PREAMBLE + textwrap.dedent(source), HOOK_FILE)
+        self.cluster.deploy()
         self.cluster.root("sh", "-c", f"rm -f {FOLDER}/told {FOLDER}/before {FOLDER}/after")
 
     def submit(self, *command: str, user: str = "alice", env: dict[str, str] | None = None) -> str:
@@ -228,7 +228,6 @@ def _witness(name: str, members: list[Member], header: str) -> str:
 
 def probing(cluster: "Cluster") -> Probe:
     """Put both witnesses and job_submit/lua beside slurmhooks, in a cluster that is fresh for each test file."""
-    cluster.without_spank()
     new_probe = Probe(cluster)
     cluster.root("sh", "-c", f"rm -f /etc/slurm/hooks.d/*.py; mkdir -p {FOLDER}; chmod 777 {FOLDER}", check=True)
     for name in ("before", "after"):

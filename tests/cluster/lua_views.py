@@ -239,7 +239,6 @@ def prepare(cluster: Cluster) -> Views:
     for word, text in names.items():
         source = source.replace(word, text)
     cluster.put(source, "/etc/slurm/job_submit.lua")
-    cluster.without_spank()
     site.clear()
     accounting.start(cluster, *accounting.ACCOUNTS, more=LINES, plugins="lua,python")
     site.shell(RESERVATIONS, user="root")

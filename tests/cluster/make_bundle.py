@@ -19,13 +19,7 @@ def config(command: list[str]) -> dict[str, object]:
     """Return a configuration that a rootless runtime accepts without a network or cgroup namespace of its own."""
     return {
         "ociVersion": "1.0.0",
-        "process": {
-            "terminal": False,
-            "user": {"uid": 0, "gid": 0},
-            "args": command,
-            "env": ["PATH=/bin"],
-            "cwd": "/",
-        },
+        "process": {"terminal": False, "user": {"uid": 0, "gid": 0}, "args": command, "env": ["PATH=/bin"], "cwd": "/"},
         "root": {"path": "rootfs", "readonly": False},
         "hostname": "container",
         "mounts": [

@@ -19,6 +19,7 @@ from slurmhooks.scrun import oci
 FOLDERS = ("vol", "host/a", "host/a/sub", "host/b", "host/to a", "host/b/deep/er", "host/empty")
 FILES = ("vol/file", "host/a/file", "host/single", "host/to single")
 PLACES = ("/m", "/m/sub", "/m/new", "/m/sub/file", "/n", "/n/file", "/run", "/run/x", "/link", "/link/y", "/plain")
+OTHER_FORMS = {"/m/new": "m/sub/../new/", "/n": "//n//", "/link/y": "/opt/./y"}
 OPTIONS = (("ro",), ("rw",), ("rro",), ("ro", "rro"), (), (), (), ("nosuid", "nodev"), ("rprivate",), ("rw", "ro"))
 """Options of a bind mount, the last ones of which runc and crun understand differently: only for crun."""
 ABOUT = ("m", "n", "run", "opt", "plain")
@@ -75,6 +76,7 @@ def mount(chance: random.Random, runtime: str) -> dict[str, Any]:
         source = f"@/{source}"
     options = [*chance.choice(OPTIONS if runtime == "crun" else OPTIONS[:-1]), chance.choice(["bind", "rbind"])]
     chance.shuffle(options)
+    destination = OTHER_FORMS.get(destination, destination) if chance.random() < 0.3 else destination
     return {"destination": destination, "type": chance.choice(["bind", "none"]), "source": source, "options": options}
 
 
@@ -93,6 +95,7 @@ def actions(chance: random.Random) -> str:
                     f"ln -s file {place}/to{number}",
                     f"echo {number} > {place}",
                     f"chmod 700 {place}/sub",
+                    f"chmod 640 {place}/file",
                 ]
             )
         )

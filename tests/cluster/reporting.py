@@ -18,6 +18,7 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.cluster import turns
 from tests.cluster.lab import places
 from tests.cluster.lab.releases import known
 
@@ -36,6 +37,7 @@ REPEATED = (LOST, FORGOTTEN, BROKEN)
 """What groups report; a test that repeats something does not fail, but nobody should overlook it."""
 UNKNOWN = 1e6
 """More seconds than any group takes."""
+NO_TIME = "no time was left"
 SKIPPED = "NO REAL SLURM"
 """The beginning of each message about a release that is not available."""
 
@@ -76,12 +78,19 @@ def read_durations() -> dict[str, float]:
         return {}
 
 
-def longest_first(items: list[pytest.Item]) -> None:
-    """Order the groups by duration, the longest first; unknown groups come first, those with most tests before."""
+def sort(items: list[pytest.Item]) -> None:
+    """Order the groups by duration, the longest first; unknown groups come first, those with most tests before.
+
+    If the time of the run is limited, those that the change names come first, and then the shortest.
+    """
     durations = read_durations()
     sizes = Counter(group_of(item.nodeid) for item in items)
-    ordered = sorted(sizes, key=lambda group: -durations.get(group, UNKNOWN + sizes[group]))
-    order = {group: number for number, group in enumerate(ordered)}
+
+    def key(group: str) -> tuple[bool, float]:
+        took = durations.get(group, turns.USUAL if turns.IS_LIMITED else UNKNOWN + sizes[group])
+        return turns.IS_LIMITED and not turns.is_named(group.partition(" ")[0]), took if turns.IS_LIMITED else -took
+
+    order = {group: number for number, group in enumerate(sorted(sizes, key=key))}
     items.sort(key=lambda item: order[group_of(item.nodeid)])
 
 
@@ -96,6 +105,8 @@ class Progress:
         self._left: Counter[str] = Counter()
         self._outcomes: dict[str, Counter[str]] = defaultdict(Counter)
         self._failed: dict[str, None] = {}
+        self._ran: Counter[str] = Counter()
+        self._left_out: dict[str, None] = {}
         self._second = bool(config.getoption("lf", default=False))
         self._groups = 0
 
@@ -120,6 +131,10 @@ class Progress:
         self._took[group] += report.duration
         if report.when == "call" or report.outcome != "passed":
             self._outcomes[group][report.outcome] += 1
+        if report.when == "call" and report.outcome != "skipped" and "cluster" in report.keywords:
+            self._ran[release_of(report.nodeid)] += 1
+        if report.skipped and NO_TIME in str(report.longrepr):
+            self._left_out[group] = None
         if report.failed:
             self._failed[report.nodeid] = None
         if report.when != "teardown":
@@ -142,7 +157,9 @@ class Progress:
 
     def pytest_sessionfinish(self) -> None:
         """Write the duration of each group, and the list of tests for a second try."""
-        complete = {group: took for group, took in self._took.items() if not self._left[group]}
+        complete = {
+            group: took for group, took in self._took.items() if not self._left[group] and group not in self._left_out
+        }
         if complete and not self._second:
             file = _durations_file()
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -152,10 +169,17 @@ class Progress:
             (REPORTS / "retried.txt").write_text("".join(f"{nodeid}\n" for nodeid in self._failed))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the tests that needed a second try, and the releases that could not be tested."""
+        """Print on which releases tests ran, those that needed a second try, and the releases that were missing."""
+        ran = ", ".join(f"{count} on Slurm {release}" for release, count in sorted(self._ran.items()) if release)
+        turn = f" (turn {turns.TURN})" if turns.TURN else ""
+        terminalreporter.section(f"tests with real daemons{turn}: {ran or 'NONE'}", red=not ran)
+        if self._left_out:
+            terminalreporter.section(f"DID NOT RUN, SINCE NO TIME WAS LEFT: {len(self._left_out)}", yellow=True)
+            terminalreporter.write("".join(f"{group}\n" for group in sorted(self._left_out)))
         if self._second:
-            terminalreporter.section("NEEDED A SECOND TRY", yellow=True)
-            terminalreporter.write((REPORTS / "retried.txt").read_text())
+            retried = (REPORTS / "retried.txt").read_text()
+            terminalreporter.section(f"NEEDED A SECOND TRY: {retried.count(chr(10))}", yellow=True)
+            terminalreporter.write(retried)
             terminalreporter.write_line(f"The daemons' logs are in {REPORTS}.")
         reasons = {str(report.longrepr[2]) for report in terminalreporter.stats.get("skipped", ())}
         for reason in sorted(reason for reason in reasons if SKIPPED in reason):

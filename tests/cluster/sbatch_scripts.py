@@ -30,15 +30,6 @@ LINES = """
 --sockets-per-node=2
 --threads-per-core=2
 --threads-per-core=1
--B 2:2:1
--B 2
--B 2:4
--B *:2
---extra-node-info=1:2:2
---cpu-freq=1000000
---cpu-freq=high
---cpu-freq=low-high:performance
---cpus-per-gpu=2 --gpus=1
 -c 4
 --cpus-per-task=4 -N 4
 -c8 -N4
@@ -50,19 +41,6 @@ LINES = """
 --delay-boot=1:00
 -d afterok:12345
 -d singleton
--m block
--m cyclic
--m block:cyclic
--m cyclic:block
--m cyclic:cyclic
--m block:block
--m cyclic:fcyclic
--m block:cyclic:cyclic
--m plane=4 -n 8
--m *:*:fcyclic
--m block,Pack
--m cyclic,NoPack
--m *,pack
 -e err.txt
 -e /tmp/%j.err
 -o out-%A_%a.txt
@@ -95,10 +73,6 @@ LINES = """
 --gres=gpu:1 --gres=gpu:2
 --gres=gpu:1,nic:3
 --gres=none
---gres-flags=enforce-binding
---gres-flags=disable-binding
---gres-flags=allow-task-sharing
---gres-flags=multiple-tasks-per-sharing
 -H
 --hint=compute_bound
 --hint=memory_bound
@@ -124,9 +98,6 @@ LINES = """
 --mem-per-cpu=100
 --mem-per-cpu=1G
 --mem-per-gpu=1G --gpus=1
---mem-bind=local
---mem-bind=verbose,rank
---mem-bind=map_mem:0,1
 --mincpus=4
 --network=devname=x
 --nice
@@ -137,7 +108,6 @@ LINES = """
 --no-requeue
 --requeue
 --requeue --no-requeue
--F @FOLDER@/nodes.txt
 -w n1
 -w n[1-3]
 -w n3,n1,n1
@@ -164,11 +134,8 @@ LINES = """
 --ntasks-per-core=1
 --ntasks-per-core=2
 --ntasks-per-socket=2
---ntasks-per-gpu=2 --gpus=2
 --ntasks-per-gpu=2 -n 4
 -N 2 --sockets-per-node=2 --cores-per-socket=2
--N 2 -B 2:2:2
--N 2 -n 3 -B 2:2:2
 --open-mode=append
 --open-mode=truncate
 --open-mode=a
@@ -255,8 +222,6 @@ LINES = """
 """.strip().splitlines()
 
 ODD = r"""
---acctg-freq=x
---acctg-freq=-1
 --acctg-freq=Task=5,
 -D .
 --chdir=sub/../x
@@ -264,14 +229,7 @@ ODD = r"""
 --gpus=1 --gpus=
 --gpus=a100:1,
 --gpus-per-socket= --gpus-per-node=
---gres-flags=
---gres-flags=Enforce-Binding,
---gres-flags=enforce-binding,disable-binding
---gres-flags=one-task-per-sharing,multiple-tasks-per-sharing
 --hint=Compute_bound
---mem-bind=local,rank
---mem-bind=Rank,None
---mem-bind=map_mem:
 --nice=1-2
 --nice=abc
 --nice=

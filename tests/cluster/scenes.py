@@ -73,7 +73,7 @@ class Scene:
 
 SCRUN_SINCE = "24.05"
 ID = r"\(error ([0-9a-f]{8})\); please tell your administrators"
-IN_LOG = "grep -h 'error {id}' /var/log/slurm/*.log | cut -c1-150"
+IN_LOG = "grep -h 'error {id}' /var/log/slurm/*.log | cut -c1-200"
 
 
 def scenes(release: str) -> tuple[Scene, ...]:

@@ -22,14 +22,12 @@ PROJECT = Path(__file__).resolve().parents[2]
 def prepare(cluster: Cluster) -> None:
     """Remove other hooks, and install what makes bundles; skip the test if the release has no scrun that works.
 
-    Without a manifest the SPANK plugin would start Python in each process of a container's job; tests/cluster/scenes.py
-    has both in one site.
+    tests/cluster/scenes.py has scrun and SPANK in one site.
     """
     if not cluster.has_scrun:
         pytest.skip(f"Slurm {cluster.release} has no scrun that works")
     cluster.root("sh", "-c", f"rm -rf {HOOKS_D}/*; mkdir -p -m 1777 /scratch", check=True)
     cluster.put(PROJECT / BUNDLE_MAKER, BUNDLE_PATH)
-    cluster.without_spank()
 
 
 @pytest.fixture(scope="module")

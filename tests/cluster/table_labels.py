@@ -140,11 +140,7 @@ QOS_COLUMNS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "usage_factor": ("UsageFactor", float),
     "usage_thres": ("UsageThres", _real),
 }
-GROUP = {
-    "accrue_cnt": "GrpJobsAccrue",
-    "grp_used_jobs": "GrpJobs",
-    "grp_used_submit_jobs": "GrpSubmitJobs",
-}
+GROUP = {"accrue_cnt": "GrpJobsAccrue", "grp_used_jobs": "GrpJobs", "grp_used_submit_jobs": "GrpSubmitJobs"}
 """What is in use, as "scontrol show assoc_mgr" shows it: in parentheses behind the limit."""
 
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slurmhooks.adopt import commands, trial
-from slurmhooks.adopt.script import Script
-from slurmhooks.adopt.values import Settings
 from slurmhooks.lua import finding
+from slurmhooks.workshop.adopt import commands, trial
+from slurmhooks.workshop.adopt.script import Script
+from slurmhooks.workshop.adopt.values import Settings
+from tests.cluster.conftest import OF_SETS
 from tests.cluster.spank.site import Site, site
 from tests.lua_parts import COMMAND_PARTS, command_script
 
@@ -51,6 +52,7 @@ EXAMPLE = "find /usr/src/slurm*/etc /usr/share/doc/slurm* -name 'cli_filter.lua.
 def engines(cluster: "Cluster") -> Site:
     """A site with one folder of slurm.conf for each plugin."""
     lent = site(cluster)
+    lent.plugstack()
     for plugin, folder in ENGINES.items():
         lent.root(
             f"mkdir -p {folder}; grep -hv -e ^include -e ^CliFilterPlugins /etc/slurm/slurm.conf"
@@ -77,9 +79,12 @@ def output(lent: Site, script: str, words: list[str]) -> dict[str, list[list[str
     found = {}
     for plugin, folder in ENGINES.items():
         lent.cluster.put(script, f"{folder}/cli_filter.lua")
+        if plugin == "python":
+            lent.root(f"slurmhooks deploy --sysconfdir {folder}")
         text = "; ".join(f'{word}; echo "exit $?"; echo END' for word in words)
         done = lent.shell(f"cd; {text}", SLURM_CONF=f"{folder}/slurm.conf", ONLY="a/b")
-        said = re.sub(r"Submitted batch job \d+", "Submitted", done.stdout.replace(folder, "FOLDER"))
+        shown = OF_SETS.sub(folder, done.stdout).replace(folder, "FOLDER")
+        said = re.sub(r"Submitted batch job \d+", "Submitted", shown)
         said = re.sub(r"(OPTION|lua: \d+) \d{2,}", r"\1 N", said)
         found[plugin] = [part.strip().splitlines() for part in said.split("END\n")[:-1]]
     lent.root("scancel -u alice")

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slurmhooks.adopt import steps, trial
-from slurmhooks.adopt.script import Script
-from slurmhooks.adopt.values import Settings
 from slurmhooks.lua import finding
+from slurmhooks.workshop.adopt import steps, trial
+from slurmhooks.workshop.adopt.script import Script
+from slurmhooks.workshop.adopt.values import Settings
 from tests.cluster import reporting
 from tests.cluster.spank import spank_lua
 from tests.cluster.spank.scripts import LUA_D, lua_site, rows, scripts

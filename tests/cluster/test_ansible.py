@@ -19,7 +19,7 @@ from tests.cluster.conftest import NAME, NODES, RELEASES, UNREACHABLE, Cluster, 
 from tests.cluster.lab import places
 from tests.cluster.versions import HOOKS, TOML
 
-pytestmark = pytest.mark.one_release
+pytestmark = [pytest.mark.one_release("24.11"), pytest.mark.moved]
 
 PROJECT = Path(__file__).resolve().parents[2]
 ROLE = PROJECT / "contrib" / "ansible"

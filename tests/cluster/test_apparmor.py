@@ -11,7 +11,7 @@ from tests.cluster.conftest import Cluster
 from tests.cluster.versions import TOML
 from tests.cluster.virtual import PATIENT, Virtual, virtual
 
-pytestmark = [pytest.mark.one_release, pytest.mark.soak]
+pytestmark = [pytest.mark.one_release("24.11"), pytest.mark.soak]
 
 PAGE = CHECKOUT / "docs" / "security-officers.md"
 OURS = re.search(r"```text\n(.*?peer=slurmctld,\n)```", PAGE.read_text(), re.DOTALL)
@@ -78,11 +78,12 @@ def confined(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iter
         machine.root("sh", "-ec", LINES, check=True)
         machine.put(HOOKS + MORE, "/etc/slurm/hooks.d/site.py")
         machine.put(TOML + PATIENT, "/etc/slurm/slurmhooks.toml")
+        machine.deploy()
         yield machine
 
 
 def test_hooks_run(confined: Virtual) -> None:
-    """Handlers of requests, of ended jobs and of periodic rules run in that profile, and nothing is denied."""
+    """Handlers of requests, of ended jobs and of periodic handlers run in that profile, and nothing is denied."""
     assert hooked(confined) == ["hooked", "hooked"]
     label = confined.root("sh", "-c", "cat /proc/$(pgrep -o -f slurmhooks.worker)/attr/current", check=True).stdout
     assert label == "slurmctld (enforce)\n"
@@ -90,5 +91,5 @@ def test_hooks_run(confined: Virtual) -> None:
     def marks() -> set[str]:
         return set(confined.root("cat", "/var/lib/slurm/marks").stdout.split())
 
-    confined.wait(lambda: marks() == {"ended", "rule"}, what="end of a job, and a periodic rule")
+    confined.wait(lambda: marks() == {"ended", "rule"}, what="end of a job, and a periodic handler")
     assert re.findall('apparmor="DENIED".*', confined.root("dmesg", check=True).stdout) == []

@@ -8,41 +8,41 @@ import pytest
 
 from tests.cluster.conftest import Cluster
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.stopped, pytest.mark.one_release]
 
 TOML = """
 [hooks]
-paths = ["/etc/slurm/hooks.d/*.py"]
+paths = ["hooks.d/*.py"]
 
-[[policies]]
+[[rule]]
 rule = "time_ceiling"
 limit = "10:00:00"
 
-[[policies]]
+[[rule]]
 rule = "cpu_count"
 most = 4
 
-[[policies]]
+[[rule]]
 rule = "memory_ceiling"
 per_node = "3000M"
 
-[[policies]]
+[[rule]]
 rule = "require_account"
 partitions = ["other"]
 
-[[policies]]
+[[rule]]
 rule = "array_size"
 most = 3
 
-[[policies]]
+[[rule]]
 rule = "script_content"
 forbidden = ['^\\\\s*mpirun\\\\b']
 
-[[policies]]
+[[rule]]
 rule = "mail_address"
 domains = ["example.org"]
 
-[[policies]]
+[[rule]]
 rule = "time_ceiling"
 name = "observed"
 limit = "1:00"
@@ -134,9 +134,8 @@ def sbatch(cluster: Cluster, name: str, options: tuple[str, ...]) -> Any:
 @pytest.fixture(scope="module")
 def site(cluster: Cluster) -> Cluster:
     """A cluster with waiting and running jobs, and then with rules."""
-    cluster.without_spank()
     cluster.put("JobSubmitPlugins=python\nJobRequeue=0\nScronParameters=enable\n", "/etc/slurm/local.conf")
-    cluster.put('[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n', "/etc/slurm/slurmhooks.toml")
+    cluster.put('[hooks]\npaths = ["hooks.d/*.py"]\n', "/etc/slurm/slurmhooks.toml")
     cluster.root("rm", "-rf", "/etc/slurm/hooks.d")
     cluster.root("mkdir", "/etc/slurm/hooks.d")
     cluster.restart()
@@ -150,7 +149,8 @@ def site(cluster: Cluster) -> Cluster:
     cluster.wait(lambda: cluster.root("squeue", "-h", "-t", "R").stdout, what="the start of the job")
     cluster.put(TOML, "/etc/slurm/slurmhooks.toml")
     cluster.put(HOOKS, "/etc/slurm/hooks.d/rules.py")
-    cluster.root("slurmhooks", "reload", check=cluster.has_sources)  # rules need records
+    if cluster.has_sources:  # rules need records
+        cluster.deploy()
     return cluster
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.one_release
+
 ERROR_ID = re.compile(r"error ([0-9a-f]{8})")
 
 HOOKS = """\
@@ -46,7 +48,7 @@ def bug(spank):
         while True:
             pass
     if what.value == "code":
-        raise Reject("refused inside", code="ESPANK_EROR")
+        raise Reject("refused inside", code="ESPANK_" + "WRONG")
 
 
 @hook.spank.user_init
@@ -91,7 +93,7 @@ def site(cluster: Cluster) -> Cluster:
     """A cluster with the handlers, and a root folder with nothing but the current folder that slurmstepd needs."""
     cluster.put(HOOKS, "/etc/slurm/hooks.d/hooks.py")
     cluster.root("mkdir", "-p", "-m", "1777", "/opt/empty/tmp", check=True)
-    cluster.root("slurmhooks", "compile", check=True)
+    cluster.deploy()
     return cluster
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.job_submit_site import CONF, HOOKS_D, Site
+from tests.cluster.job_submit_site import CONF, Site
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
@@ -32,6 +32,7 @@ def site(cluster: "Cluster") -> Iterator[Site]:
     lent_site = Site(cluster)
     lent_site.reset()
     lent_site.hooks(TALKATIVE)
+    cluster.deploy()
     yield lent_site
     lent_site.reset()
 
@@ -56,39 +57,6 @@ def test_hooks_that_slurmctld_would_not_call(site: Site) -> None:
         assert "such as life:submit: it needs the line JobSubmitPlugins=lua,python" in said
     finally:
         site.cluster.put(before, CONF)
-
-
-@pytest.mark.one_release("26.05")
-def test_a_folder_that_slurm_user_cannot_enter(site: Site) -> None:
-    """root can enter the folder, so check must look with the rights of SlurmUser; the command that it names helps."""
-    site.cluster.root("chmod", "700", HOOKS_D, check=True)
-    code, said = check(site)
-    assert code == 1
-    remedy = f"chmod o+rx {HOOKS_D}"
-    assert f"SlurmUser slurm cannot enter {HOOKS_D}, so slurmctld does not load the hooks: chmod o+x {HOOKS_D}" in said
-    assert remedy in said
-    site.reload(remedy)
-    code, said = check(site)
-    assert code == 0, said
-
-
-@pytest.mark.one_release("26.05")
-def test_a_file_of_slurm_user(site: Site) -> None:
-    """Commands of root do not run a file of SlurmUser, who could become root.
-
-    Commands of SlurmUser do, as slurmctld does.
-    """
-    site.cluster.root("chown", "slurm", f"{HOOKS_D}/life.py", check=True)
-    try:
-        code, said = check(site)
-        assert code == 1
-        assert f"{HOOKS_D}/life.py: SlurmUser (user id " in said
-        loaded = [line for line in said.splitlines() if not line.startswith("in force: ")]
-        assert "life:submit" not in "\n".join(loaded)
-        done = site.cluster.root("runuser", "-u", "slurm", "--", "slurmhooks", "check")
-        assert (done.returncode, "life:submit" in done.stdout) == (0, True), done.stdout + done.stderr
-    finally:
-        site.cluster.root("chown", "root", f"{HOOKS_D}/life.py", check=True)
 
 
 def test_text_of_a_user(site: Site) -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slurmhooks.testing.options.command_lines import NONE, OMITTABLE, REQUIRED, takes
-from slurmhooks.testing.options.names import NAMES, short
+from slurmhooks.cli_filter.command_options import NAMES, short
+from slurmhooks.workshop.testing.options.command_lines import NONE, OMITTABLE, REQUIRED, takes
+from tests.cluster.conftest import OF_SETS
 from tests.cluster.spank.site import Site, site
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 LUA = Path(__file__).parent / "lua" / "cli_filter.lua"
 EXAMPLE = Path(__file__).parents[2] / "contrib" / "examples" / "early_limits.py"
+LATER = "/opt/spank/later"
 HAVE_LUA = '[hooks]\npaths = ["hooks.d/*.py"]\n[cli_filter]\nlua = "cli_filter.lua"\n'
 SAY = """
 import json
@@ -40,7 +42,8 @@ def pre(options, offset):
     seen[offset] = options.command
     fields = {name: getattr(options, name) for name in WANTED}
     say("pre", command=options.command, offset=offset, argv=options.argv, given=options.given, script=options.script,
-        known="time" in options, unknown="nonesuch" in options, home=options.environment["HOME"], **fields)
+        known="time" in options, unknown="nonesuch" in options, home=options.environment["HOME"],
+        who=[options.interactive, options.terminal], **fields)
     if options.time_limit is None:
         options.time_limit = 7
     options["job-name"] = None
@@ -135,13 +138,15 @@ def only_salloc(options):
 """
 
 
-@pytest.fixture(scope="module")
-def lent(cluster: "Cluster") -> Site:
+def with_plugin(cluster: "Cluster") -> Site:
     """A site whose commands have the plugin."""
     made = site(cluster)
     made.plugstack("required spank_python.so")
     configure(made, "python")
     return made
+
+
+lent = pytest.fixture(scope="module")(with_plugin)
 
 
 def configure(lent: Site, plugin: str) -> None:
@@ -189,6 +194,9 @@ def test_each_command(lent: Site) -> None:
     words = pre["argv"]
     assert isinstance(words, list)
     assert (words[0].rpartition("/")[2], words[1:]) == ("sh", ["-c", "echo $FROM_FILTER; true", "a  b"])
+    assert pre["who"] == [True, False]
+    _, pre, _ = said(lent.shell("""python3 -c 'import pty; pty.spawn(["srun", "-Qn1", "true"])'""").stdout)
+    assert pre["who"] == [True, True]
 
     done = lent.shell("salloc -Q -n1 sh -c 'scontrol -o show job $SLURM_JOB_ID' x")
     early, pre, post = said(done.stdout)
@@ -199,7 +207,7 @@ def test_each_command(lent: Site) -> None:
     lent.root("printf '#!/bin/sh\\n#SBATCH -J inside\\necho $1\\n' > '/opt/job script.sh'; chmod 755 /opt/job*.sh")
     done = lent.shell("sbatch -H '/opt/job script.sh' 'a  b'")
     *_, pre, post = said(done.stdout)
-    assert (pre["argv"], pre["name"]) == (["/opt/job script.sh", "a  b"], "inside")
+    assert (pre["argv"], pre["name"], pre["who"]) == (["/opt/job script.sh", "a  b"], "inside", [False, False])
     assert pre["script"] == "#!/bin/sh\n#SBATCH -J inside\necho $1\n"
     lent.root(f"scancel {post['job_id']}")
 
@@ -244,11 +252,12 @@ def test_a_refusal(lent: Site) -> None:
     for command in ("sbatch -H --wrap true", "srun true", "salloc true"):
         done = lent.shell(command)
         assert done.returncode != 0
-        assert done.stdout.splitlines()[0] == f"{command.split()[0]}: error: not on a Sunday [filter:no]", done.stdout
+        assert done.stdout.splitlines()[0] == f"{command.split()[0]}: error: not on a Sunday (filter:no)", done.stdout
         assert "Traceback" not in done.stdout
     assert lent.root("squeue -h -a | wc -l") == before
 
 
+@pytest.mark.one_release
 def test_a_bug(lent: Site) -> None:
     """A bug refuses with one line and an id.
 
@@ -267,18 +276,22 @@ def test_a_bug(lent: Site) -> None:
     lent.root(f"scancel {job}")
 
 
+@pytest.mark.one_release
 def test_files_that_do_not_load(lent: Site) -> None:
     """The user gets one line with an id, and nothing is sent."""
-    lent.hooks(filter="import nonesuch")
-    done = lent.shell("sbatch --wrap true")
+    lent.hooks(filter=f"import os\nif os.path.exists('{LATER}'): raise OSError('a file server is gone')\n{ELSEWHERE}")
+    lent.cluster.deploy()
+    lent.root(f"touch {LATER}")
+    done = lent.shell("salloc true")
+    lent.root(f"rm {LATER}")
     assert done.returncode != 0
     assert "the hooks could not be loaded (error " in done.stdout
 
 
+@pytest.mark.one_release
 def test_no_python_without_a_handler(lent: Site) -> None:
-    """With a manifest, a command loads libpython only if there is a handler for that command."""
+    """A command loads libpython only if there is a handler for that command."""
     lent.hooks(filter=ELSEWHERE)
-    lent.compile()
     for command, loads in (("sbatch -H --wrap true", False), ("srun true", False), ("salloc true", True)):
         done = lent.shell(f"LD_DEBUG=files {command}")
         assert done.returncode == 0, done.stdout[-500:]
@@ -304,16 +317,13 @@ def test_a_script_does_the_same_under_slurms_own_plugin(lent: Site) -> None:
             lent.cluster.put(HAVE_LUA if plugin == "python" else toml, "/etc/slurm/slurmhooks.toml")
             for command in commands:
                 done = lent.shell(command, FOR_JSON="a/\u00e9", SLURM_NOT_THIS="x")
-                lines = [re.sub("^(Submitted batch job) .*", r"\1", line) for line in done.stdout.splitlines()]
+                rows = OF_SETS.sub("/etc/slurm", done.stdout).splitlines()
+                lines = [re.sub("^(Submitted batch job) .*", r"\1", line) for line in rows]
                 seen[plugin, command] = (done.returncode, lines)
             lent.root("scancel -u alice")
         for command in commands:
             assert seen["python", command] == seen["lua", command], command
         assert "SAID kept kept" in "".join(seen["python", commands[0]][1])
-        lent.compile()
-        done = lent.shell(commands[0], FOR_JSON="a/\u00e9", SLURM_NOT_THIS="x")
-        assert done.stdout.splitlines()[:-1] == seen["lua", commands[0]][1][:-1]
-        lent.root("scancel -u alice")
     finally:
         configure(lent, "python")
         lent.cluster.put(toml, "/etc/slurm/slurmhooks.toml")
@@ -330,6 +340,7 @@ def test_the_options_of_stand_ins(lent: Site) -> None:
     lent.root("scancel -u alice")
 
 
+@pytest.mark.one_release
 def test_one_interpreter_for_spank_and_filters(lent: Site) -> None:
     """In one srun, handlers of both points run in the same Python."""
     lent.hooks(filter=SHARED)
@@ -353,18 +364,16 @@ def test_options_of_spank_plugins(lent: Site) -> None:
     lent.root("scancel -u alice")
 
 
+@pytest.mark.one_release
 def test_one_rule_at_two_places(lent: Site) -> None:
     """The example's function refuses in the command, and in slurmctld if a user avoids the command's filters."""
     lent.hooks(limits=EXAMPLE.read_text())
-    lent.root("slurmhooks reload")
     text = "partition debug takes at most 60 minutes: lower --time"
     command = "sbatch -H -p debug -t 61 --wrap true"
     done = lent.shell(command)
-    assert (done.returncode, done.stdout.splitlines()[0]) == (1, f"sbatch: error: {text} [limits:early]")
-    lent.root(
-        "cd /etc/slurm; grep -vi '^include' slurm.conf > /opt/own.conf; grep -vi clifilter local.conf >> /opt/own.conf"
-    )
-    done = lent.shell(command, SLURM_CONF="/opt/own.conf")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (1, f"sbatch: error: {text} (limits:early)")
+    lent.root("cd /etc/slurm; grep -vi '^include' slurm.conf > own.conf; grep -vi clifilter local.conf >> own.conf")
+    done = lent.shell(command, SLURM_CONF="/etc/slurm/own.conf")
     assert done.returncode == 1
     assert f"sbatch: error: {text}" in done.stdout
     done = lent.shell("sbatch -H -p debug --wrap true")
@@ -386,8 +395,9 @@ def test_options_take_what_they_take_in_slurm(lent: Site) -> None:
         name = fields["name"].strip('"')
         for command in (each for each in NAMES if name in NAMES[each]):
             # srun and sbatch have different options of this name.
-            if name != "wait" or f".set_func_{command}" in match[1]:
-                assert takes(command, name, lent.since) == TAKES[fields["has_arg"]], name
+            # The argument of --requeue is new.
+            if name != "requeue" and (name != "wait" or f".set_func_{command}" in match[1]):
+                assert takes(command, name) == TAKES[fields["has_arg"]], name
             if fields["val"].startswith("'") and f".set_func_{command[:5]}" in match[1]:
                 assert short(command, fields["val"].strip("'")) == name
             compared += 1

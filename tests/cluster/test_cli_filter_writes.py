@@ -4,16 +4,13 @@
 import itertools
 import json
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from slurmhooks.testing.options.names import NAMES
-from tests.cluster.spank.site import Site, site
-from tests.cluster.test_cli_filter import configure
-
-if TYPE_CHECKING:
-    from tests.cluster.conftest import Cluster
+from slurmhooks.cli_filter.command_options import NAMES
+from tests.cluster.spank.site import Site
+from tests.cluster.test_cli_filter import with_plugin
 
 SPELLINGS = """
 accel-bind=g accel-bind=vn
@@ -252,13 +249,7 @@ NOT_OF = {
 SINCE_23_11 = ("nodes=1,2", "nodes=2-4:2")
 
 
-@pytest.fixture(scope="module")
-def lent(cluster: "Cluster") -> Site:
-    """A site whose commands have the plugin."""
-    made = site(cluster)
-    made.plugstack("required spank_python.so")
-    configure(made, "python")
-    return made
+lent = pytest.fixture(scope="module")(with_plugin)
 
 
 def probe(lent: Site, command: str, *options: str, **env: str) -> Any:

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from slurmhooks.testing import FakeRecord, controller_variables
+from slurmhooks.testing import FakeRecord
+from slurmhooks.workshop.testing import controller_variables
 from tests.cluster.conftest import Cluster
 
 CONF = """
@@ -138,7 +139,6 @@ class Site:
 @pytest.fixture(scope="module")
 def site(cluster: Cluster) -> Site:
     """The cluster."""
-    cluster.without_spank()
     return Site(cluster)
 
 
@@ -225,6 +225,7 @@ def test_a_prolog_goes_on_after_a_restart(site: Site) -> None:
     site.cluster.user("alice", "scancel", job, check=True)
 
 
+@pytest.mark.one_release
 def test_plugins_do_not_delay_each_other(site: Site) -> None:
     """While a prolog hangs, submissions are answered, because each plugin has its own workers."""
     job = site.submit("hangs")
@@ -235,6 +236,7 @@ def test_plugins_do_not_delay_each_other(site: Site) -> None:
     site.cluster.wait(lambda: f"controller_prolog of JobId={job}: " in site.cluster.log(), what="end of the prolog")
 
 
+@pytest.mark.one_release
 def test_without_a_thread_jobs_wait(site: Site) -> None:
     """No job starts without its handlers if the plugin can start no thread; jobs go on once it can."""
     cluster = site.cluster
@@ -286,10 +288,11 @@ def test_a_reconfiguration_waits_once(site: Site) -> None:
     points = {"job_submit", "prep", "jobcomp", *(["site_factor"] if site.private else [])}
     cluster.put(f"{CONF}JobCompType=jobcomp/python\n", "/etc/slurm/local.conf")
     cluster.root("sh", "-ec", "rm -rf /var/tmp/meet; mkdir -m 777 /var/tmp/meet", check=True)
+    cluster.restart("slurmctld")
+    cluster.wait(site.serves, what="workers of all plugins")
     cluster.put(MEET.format(count=len(points)), f"{HOOKS_D}/meet.py")
     try:
-        cluster.restart("slurmctld")
-        cluster.wait(site.serves, what="workers of all plugins")
+        cluster.deploy()
         before = len(cluster.log())
         cluster.root("scontrol", "reconfigure", check=True)
         cluster.wait(site.serves, what="workers of all plugins")
@@ -297,5 +300,6 @@ def test_a_reconfiguration_waits_once(site: Site) -> None:
         assert set(cluster.root("ls", "/var/tmp/meet", check=True).stdout.split()) == points
     finally:
         cluster.root("rm", f"{HOOKS_D}/meet.py")
+        cluster.changed()
         cluster.put(CONF, "/etc/slurm/local.conf")
         cluster.restart("slurmctld")

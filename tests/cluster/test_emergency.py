@@ -33,7 +33,7 @@ slurmhooks deploy
 """
 
 
-@pytest.mark.one_release
+@pytest.mark.one_release("24.11")
 def test_what_helps(cluster: "Cluster") -> None:
     """After the commands of each part, jobs run that failed before, and each command prints what the page shows."""
     cluster.put(BUGS, "/etc/slurm/hooks.d/rules.py")
@@ -50,7 +50,7 @@ def test_what_helps(cluster: "Cluster") -> None:
     play(cluster, PARTS["Switch off all handlers"].partition("To switch the handlers on again")[2])
     assert "require_account" in cluster.root("slurmhooks", "info").stdout
 
-    cluster.root("sh", "-ec", "rm /etc/slurm/slurmhooks.manifest; mv /opt/slurmhooks /opt/not-mounted", check=True)
+    cluster.root("sh", "-ec", "rm /etc/slurm/slurmhooks.set/.manifest; mv /opt/slurmhooks /opt/not-mounted", check=True)
     try:
         assert "required plugin spank_python.so" in cluster.user("alice", *SBATCH).stderr
         play(cluster, PARTS["Take the plugins out of Slurm"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The examples of periodic rules, with a real slurmctld, slurmdbd and Prometheus."""
+"""The examples of periodic handlers, with a real slurmctld, slurmdbd and Prometheus."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,8 +67,7 @@ def site(cluster: Cluster) -> Cluster:
     """A cluster with accounting and the examples."""
     if not cluster.has_sources:
         pytest.skip("the build has only public headers")
-    cluster.without_spank()
-    cluster.put('[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n', "/etc/slurm/slurmhooks.toml")
+    cluster.put('[hooks]\npaths = ["hooks.d/*.py"]\n', "/etc/slurm/slurmhooks.toml")
     cluster.put(QUICK, "/etc/slurm/hooks.d/a_quick.py")
     for name, changes in SOON.items():
         text = (EXAMPLES / name).read_text()
@@ -130,6 +129,7 @@ def test_jobs_with_idle_gpus(site: Cluster, prometheus: None) -> None:
     site.wait(lambda: warning in site.root("cat", "/home/alice/idle.out").stdout, what="warning")
     path = "/etc/slurm/hooks.d/idle_gpus.py"
     site.root("sed", "-i", "s/5, 3600/5, 20/", path, check=True)
+    site.deploy()
     site.wait(lambda: state(site, idle) == "CANCELLED", what="cancel")
     text = site.root("cat", "/home/alice/idle.out").stdout
     assert text.count(warning) == 1, text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Periodic rules and two controllers, with real slurmctlds: each run happens once.
+"""Periodic handlers and two controllers, with real slurmctlds: each run happens once.
 
 StateSaveLocation is a folder of this machine, and in ``make soak`` also one of an NFS server, which each controller
 mounts from a network of its own: two clients, between which only the server decides who has a lock.
@@ -84,10 +84,11 @@ def site(
             folder = tmp_path_factory.mktemp("machine")
             cluster = stack.enter_context(virtual(cluster, folder, PACKAGES, drivers="net/veth"))
             cluster.root("sh", "-ec", SERVE, check=True)
-        cluster.without_spank()
-        cluster.put("JobSubmitPlugins=python\n", "/etc/slurm/local.conf")
-        cluster.put('[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n' + PATIENT, "/etc/slurm/slurmhooks.toml")
+        slow, patient = ("MessageTimeout=120\n", PATIENT) if isinstance(cluster, Virtual) else ("", "")
+        cluster.put(f"JobSubmitPlugins=python\n{slow}", "/etc/slurm/local.conf")
+        cluster.put(f'[hooks]\npaths = ["hooks.d/*.py"]\n{patient}', "/etc/slurm/slurmhooks.toml")
         cluster.put(WHERE, "/etc/slurm/hooks.d/where.py")
+        cluster.deploy()
         yield cluster
 
 
@@ -100,7 +101,7 @@ def pair(site: Cluster) -> Iterator[tuple[Cluster, Standby]]:
         yield site, other
 
 
-@pytest.mark.one_release
+@pytest.mark.one_release("24.11")
 def test_only_the_controller_in_control_runs_rules(pair: tuple[Cluster, Standby]) -> None:
     """A standby runs no rule until it takes control; then it does, and the former controller no longer does."""
     site, _ = pair
@@ -113,7 +114,7 @@ def test_only_the_controller_in_control_runs_rules(pair: tuple[Cluster, Standby]
     assert len(set(runs(site))) == len(runs(site))
 
 
-@pytest.mark.one_release
+@pytest.mark.one_release("24.11")
 @pytest.mark.soak
 @pytest.mark.parametrize("last", ["ctl", "ctl2"])
 def test_each_run_happens_once_while_two_controllers_are_in_control(pair: tuple[Cluster, Standby], last: str) -> None:
@@ -133,7 +134,7 @@ def test_each_run_happens_once_while_two_controllers_are_in_control(pair: tuple[
     site.wait(other.serves, timeout=100, what="takeover")
     assert set(go_on("while the primary hangs")[1:]) == {"ctl2"}
     shell(site, "kill -CONT $(cat /run/slurmctld.pid)")
-    tells = "another slurmctld is in control, too, and runs the periodic rules: that on ctl2"
+    tells = "another slurmctld is in control, too, and runs the periodic handlers: that on ctl2"
     site.wait(lambda: tells in log(site), timeout=100, what="line of the primary")
     # On an emulated processor runs are so late that the primary may take the rules over at once.
     if not isinstance(site, Virtual):
@@ -149,7 +150,7 @@ def test_each_run_happens_once_while_two_controllers_are_in_control(pair: tuple[
     assert len(times) == len(set(times)), runs(site)
 
 
-@pytest.mark.one_release
+@pytest.mark.one_release("24.11")
 @pytest.mark.soak
 def test_a_machine_that_hangs_while_a_rule_runs(pair: tuple[Cluster, Standby]) -> None:
     """While everything on the primary is stopped in a run, the standby says who has the lock; then rules go on."""
@@ -161,7 +162,7 @@ def test_a_machine_that_hangs_while_a_rule_runs(pair: tuple[Cluster, Standby]) -
     shell(site, f"{stop} > /run/stopped; kill -STOP $(cat /run/stopped)")
     before = len(hosts(site))
     site.wait(other.serves, timeout=100, what="takeover")
-    holder = re.compile(r"periodic rules wait for the lock /\S+/every/lock of ctl, process \d+, for where:waits 10")
+    holder = re.compile(r"periodic handlers wait for the lock /\S+/every/lock of ctl, process \d+, for where:waits 10")
     site.wait(lambda: holder.search(other.log()), timeout=100, what="line of the standby")
     status = other.run("slurmhooks status", check=False)
     assert holder.search(status.stderr), status.stdout + status.stderr
@@ -170,7 +171,7 @@ def test_a_machine_that_hangs_while_a_rule_runs(pair: tuple[Cluster, Standby]) -
     site.wait(lambda: hosts(site)[before:] == ["ctl2", "ctl2"], timeout=100, what="runs of the standby")
 
 
-@pytest.mark.one_release
+@pytest.mark.one_release("24.11")
 @pytest.mark.soak
 def test_a_machine_that_loses_its_file_server(pair: tuple[Cluster, Standby]) -> None:
     """If a machine is cut off while a rule runs there, its lock ends with its lease, and rules go on elsewhere."""
@@ -192,7 +193,7 @@ def test_a_machine_that_loses_its_file_server(pair: tuple[Cluster, Standby]) -> 
         shell(site, "ip link set ctl up")
 
 
-@pytest.mark.one_release
+@pytest.mark.one_release("24.11")
 @pytest.mark.soak
 def test_without_its_files_no_rule_runs(site: Cluster) -> None:
     """While slurmctld may not use lock and notes, no rule runs, and the log and status say why; then rules go on."""
@@ -202,7 +203,7 @@ def test_without_its_files_no_rule_runs(site: Cluster) -> None:
     folder = "/var/lib/slurm/slurmctld/slurmhooks/every"
     shell(site, f"chown root {folder}")
     reason = f"[Errno 13] Permission denied: '{folder}/lock'"
-    says = f"no periodic rule runs: their lock or their notes cannot be used: {reason}"
+    says = f"no periodic handler runs: their lock or their notes cannot be used: {reason}"
     site.wait(lambda: says in log(site), what="reason")
     before, since = len(hosts(site)), time.time() // 10
     site.wait(lambda: time.time() // 10 >= since + 2, what="two more times")
@@ -210,5 +211,5 @@ def test_without_its_files_no_rule_runs(site: Cluster) -> None:
     assert len(hosts(site)) == before
     shell(site, f"chown slurm {folder}")
     site.wait(lambda: len(hosts(site)) > before, what="runs")
-    assert "this slurmctld runs the periodic rules" in log(site)
+    assert "this slurmctld runs the periodic handlers" in log(site)
     assert "periodic" not in site.root("slurmhooks", "status").stderr

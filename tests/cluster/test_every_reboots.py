@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Periodic rules and the drains that a reboot needs, with a real slurmctld."""
+"""Periodic handlers and the drains that a reboot needs, with a real slurmctld."""
 
 import pytest
 
@@ -29,10 +29,9 @@ def named(nodes):
 def test_a_reboot_that_waits_keeps_its_drain(cluster: Cluster) -> None:
     """After `scontrol reboot ASAP`, a drained node stays drained, whoever has drained it, and whatever rules say."""
     if not cluster.has_sources:
-        pytest.skip("periodic rules need Slurm's sources")
-    cluster.without_spank()
+        pytest.skip("periodic handlers need Slurm's sources")
     cluster.put("JobSubmitPlugins=python\nRebootProgram=/bin/true\n", "/etc/slurm/local.conf")
-    cluster.put('[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n', "/etc/slurm/slurmhooks.toml")
+    cluster.put('[hooks]\npaths = ["hooks.d/*.py"]\n', "/etc/slurm/slurmhooks.toml")
     cluster.put(QUICK, "/etc/slurm/hooks.d/a_quick.py")
     cluster.put(HOOKS, "/etc/slurm/hooks.d/every.py")
     cluster.restart()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Periodic rules where one user's jobs, texts and nodes are odd, with a real slurmctld: others notice nothing."""
+"""Periodic handlers where one user's jobs, texts and nodes are odd, with a real slurmctld: others notice nothing."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from tests.cluster import accounting
 from tests.cluster.conftest import Cluster
 from tests.cluster.test_every_examples import QUICK
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.stopped, pytest.mark.one_release]
 
 HOOKS = """
 import os, time
@@ -102,11 +102,10 @@ ODD = "other\033]0;owned\007\033[31m\nslurmstepd: error: *** JOB 1 CANCELLED ***
 
 @pytest.fixture(scope="module")
 def site(cluster: Cluster) -> Cluster:
-    """A cluster with accounting and periodic rules."""
+    """A cluster with accounting and periodic handlers."""
     if not cluster.has_sources:
         pytest.skip("the build has only public headers")
-    cluster.without_spank()
-    cluster.put('[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n', "/etc/slurm/slurmhooks.toml")
+    cluster.put('[hooks]\npaths = ["hooks.d/*.py"]\n', "/etc/slurm/slurmhooks.toml")
     cluster.put(QUICK, "/etc/slurm/hooks.d/a_quick.py")
     cluster.put(HOOKS, "/etc/slurm/hooks.d/every.py")
     commands = ("add account all", "add user alice Account=all", "add user bob Account=all")
@@ -202,7 +201,7 @@ def test_no_text_of_a_user_acts_on_others(site: Cluster) -> None:
     assert not has_control(shown)
     reason = next(line for line in shown.splitlines() if "Reason=" in line)
     assert "\\x1b[31m" in reason
-    assert "bytes left out] [every:drains]" in reason
+    assert "bytes left out] (every:drains)" in reason
     site.root("scancel", sick)
     site.wait(lambda: "DRAIN" not in site.root("scontrol", "show", "node", "n2").stdout, what="undrain")
     said = [line for line in site.log().splitlines() if "slurmhooks" in line or "reason set" in line]
@@ -239,8 +238,8 @@ def test_the_reason_is_in_accounting(site: Cluster) -> None:
     for name, job in jobs.items():
         words = ("admincomment=paid by x", f"name=keep-{name}")
         site.root("scontrol", "update", f"jobid={job}", *words, check=True)
-    expected = {name: "idle for 2 hours [every:keeps]" for name in jobs if name.startswith("cancel")}
-    expected |= {"requeue": "its node is slow [every:keeps]", "hold": "its files are gone [every:keeps]"}
+    expected = {name: "idle for 2 hours (every:keeps)" for name in jobs if name.startswith("cancel")}
+    expected |= {"requeue": "its node is slow (every:keeps)", "hold": "its files are gone (every:keeps)"}
 
     def comment(job: str) -> str:
         words = ("sacct", "-n", "-X", "-P", "-D", "-j", job, "-o", "AdminComment")

@@ -11,7 +11,7 @@ from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import PREAMBLE, Site
 from tests.cluster.lab.cluster import cluster_name
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.stopped, pytest.mark.one_release]
 
 SECOND = "/etc/slurm2"
 NAME = """
@@ -46,14 +46,14 @@ def launched(spank):
 """
 RULES = """\
 [hooks]
-paths = ["/etc/slurm2/hooks.d/*.py"]
+paths = ["hooks.d/*.py"]
 
-[[policies]]
+[[rule]]
 rule = "time_ceiling"
 limit = 10
 updates = "ignore"
 
-[[policies]]
+[[rule]]
 rule = "require_account"
 updates = "ignore"
 """
@@ -73,6 +73,7 @@ sed -i -e 's/^ClusterName=.*/ClusterName=second/' -e 's/^SlurmctldPort=.*/Slurmc
 install -d -o slurm -g slurm /var/lib/slurm/second
 mkdir -p /var/spool/slurm/second-m1
 export SLURM_CONF={SECOND}/slurm.conf
+slurmhooks deploy --sysconfdir {SECOND}
 slurmctld
 slurmd -N m1
 """
@@ -125,6 +126,7 @@ def pair(cluster: Cluster) -> Pair:
     cluster.root(
         "sh", "-ec", START.replace("PORT", f"{int(port) + 40}").replace("NODE", f"{int(port) + 41}"), check=True
     )
+    cluster.deploy()
     made = Pair(site)
     cluster.wait(lambda: "idle" in made.of_second("sinfo", "-hn", "m1", "-o", "%T").stdout, what="node of second")
     return made

@@ -12,6 +12,8 @@ from tests.cluster.scenes import BROKEN, BUNDLE_MAKER, BUNDLE_PATH, HOOKS, HOOKS
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.one_release
+
 PROJECT = Path(__file__).resolve().parents[2]
 NAMES = [scene.name for scene in scenes("24.11")]
 
@@ -23,7 +25,7 @@ def hooks(cluster: "Cluster") -> "Cluster":
     cluster.put(PROJECT / HOOKS, f"{HOOKS_D}/first_light.py")
     cluster.put(PROJECT / BROKEN, f"{HOOKS_D}/broken.py")
     cluster.put(PROJECT / BUNDLE_MAKER, BUNDLE_PATH)
-    cluster.root("sh", "-ec", "slurmhooks reload; slurmhooks compile", check=True)
+    cluster.deploy()  # scenes of root come first
     return cluster
 
 

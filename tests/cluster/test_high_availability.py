@@ -32,7 +32,7 @@ def ended(event):
 CONFIG = """
 [hooks]
 paths = ["hooks.d/*.py"]
-[job_end]
+[jobcomp]
 backoff = 0.2
 [metrics]
 textfiles = "/var/log/slurm"
@@ -45,13 +45,12 @@ SLOW = 100.0
 @pytest.fixture(scope="module")
 def pair(cluster: Cluster) -> Iterator[tuple[Site, Standby]]:
     """A cluster with two controllers, a policy, and deliveries of job_end."""
-    cluster.without_spank()
     site = Site(cluster)
     site.reset()
     cluster.put(SUBMIT, "/opt/submit.c")
     site.shell(f"gcc -O1 /opt/submit.c -o /opt/submit -lslurm; install -o slurm /dev/null {SHARED}", user="root")
     cluster.put(CONFIG, TOML)
-    site.hooks(HOOKS, reload=False)
+    site.hooks(HOOKS)
     site.conf("JobSubmitPlugins=python\nJobCompType=jobcomp/python\n")
     with standby(cluster) as other:
         other.lend_ssh()
@@ -154,7 +153,7 @@ def bring_back(site: Site, other: Standby) -> None:
     site.cluster.wait(lambda: not other.serves(), timeout=SLOW, what="return of the primary")
 
 
-@pytest.mark.one_release
+@pytest.mark.one_release("24.11")
 @pytest.mark.parametrize(
     "handover",
     [takeover, *(pytest.param(each, marks=pytest.mark.soak) for each in (killed, stopped))],
@@ -191,7 +190,7 @@ def test_the_policy_holds(pair: tuple[Site, Standby], handover: Callable[[Site, 
     assert len(found) == len(set(found))
 
 
-@pytest.mark.one_release
+@pytest.mark.one_release("24.11")
 def test_metrics_of_each_controller(pair: tuple[Site, Standby]) -> None:
     """The controller that decides about a request counts it, and only that one, so that both add up."""
     site, _ = pair
@@ -202,7 +201,7 @@ def test_metrics_of_each_controller(pair: tuple[Site, Standby]) -> None:
     site.shell("scancel -u alice")
 
 
-@pytest.mark.one_release
+@pytest.mark.one_release("24.11")
 def test_other_files_on_the_standby(pair: tuple[Site, Standby]) -> None:
     """Status names the other controller, and finds that it would enforce another policy, before it takes over."""
     site, other = pair
@@ -212,9 +211,9 @@ def test_other_files_on_the_standby(pair: tuple[Site, Standby]) -> None:
     assert re.search(r"^ctl2: slurmctld, job_submit .* current ", same.stdout, re.MULTILINE)
     other.run("cp -a /etc/slurm /run/other && mount --bind /run/other /etc/slurm")
     try:
-        other.run(f"echo '# edited' >> {HOOKS_D}/life.py; slurmhooks reload")
+        other.run(f"echo '# edited' >> {HOOKS_D}/life.py; slurmhooks deploy")
         differs = site.run("slurmhooks", "status", "--from", "ctl2", user="root")
         assert differs.returncode == 1
         assert re.search(r"error: ctl2: has [0-9a-f]{16} instead", differs.stderr), differs.stderr
     finally:
-        other.run("umount -l /etc/slurm; slurmhooks reload")
+        other.run("umount -l /etc/slurm")

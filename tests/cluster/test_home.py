@@ -7,13 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cluster.conftest import Cluster
+from tests.cluster.standby import standby
 
-pytestmark = pytest.mark.one_release("22.05")
+pytestmark = [pytest.mark.one_release("22.05"), pytest.mark.deploys]
 
 HOME = "/var/lib/slurmhooks"
 SPOOL = "/var/lib/slurmhooks-spool"
 NO_MANIFEST = "no hook manifest"
-TOML = f'hooks = {{ paths = ["hooks.d/*.py"] }}\njob_end = {{ spool = "{SPOOL}" }}\n'
+TOML = f'hooks = {{ paths = ["hooks.d/*.py"] }}\njobcomp = {{ spool = "{SPOOL}" }}\n'
 HANDLERS = """
 from slurmhooks import Reject, hook
 
@@ -75,7 +76,7 @@ def is_written(cluster: Cluster) -> str:
 def test_no_policy_is_no_leave(sealed: Cluster) -> None:
     """Until a bundle is in the home, or if the home is not mounted, requests are refused, and the texts say why."""
     sealed.restart("slurmctld")
-    missing = f"{HOME}/slurmhooks.toml: does not exist, but /etc/slurm/slurmhooks.home names its folder"
+    missing = f"{HOME}/slurmhooks.set: does not exist, but /etc/slurm/slurmhooks.home names its folder"
     assert sealed.user("alice", "sbatch", "--wrap", "true").returncode == 1
     assert missing in sealed.log("slurmctld")
     check = sealed.root("slurmhooks", "check")
@@ -94,7 +95,7 @@ def test_deploy_into_the_home(sealed: Cluster) -> None:
             sealed.restart("n1", "n2")
         printed = sealed.user("alice", "srun", "-w", "n1", "printenv", "VERSION").stdout
         assert printed == f"{version}\n", sealed.log("n1")
-    assert is_written(sealed).split() == ["slurmhooks.d", "slurmhooks.manifest", "slurmhooks.set"]
+    assert is_written(sealed).split() == ["slurmhooks.d", "slurmhooks.set"]
     status = json.loads(sealed.root("slurmhooks", "status", "--json", check=True).stdout)
     assert {row["state"] for row in status["rows"]} == {"current"}
     assert "up to date" in sealed.root("slurmhooks", "check", check=True).stdout
@@ -106,7 +107,7 @@ def test_a_prolog_deploys_into_the_home(sealed: Cluster) -> None:
     sealed.root("sh", "-ec", carry, check=True)
     done = sealed.user("alice", "srun", "-w", "n1", "printenv", "VERSION")
     assert done.stdout == "2\n", done.stderr + sealed.log("n1")
-    assert is_written(sealed).split() == ["slurmhooks.d", "slurmhooks.manifest", "slurmhooks.set"]
+    assert is_written(sealed).split() == ["slurmhooks.d", "slurmhooks.set"]
     assert sealed.root("find", HOME, "-name", ".slurmhooks-deploy.*", check=True).stdout == ""
     when = sealed.root("stat", "-c", "%Y %i", f"{HOME}/slurmhooks.set", check=True).stdout
     assert sealed.user("alice", "srun", "-w", "n1", "printenv", "VERSION").stdout == "2\n"
@@ -117,7 +118,7 @@ def test_a_prolog_deploys_into_the_home(sealed: Cluster) -> None:
 
 def test_launches_use_the_manifest(sealed: Cluster) -> None:
     """Processes of users and of root take the manifest of the home; without it Python starts, and the log says so."""
-    sealed.root("slurmhooks", "compile", check=True)
+    sealed.root("slurmhooks", "deploy", "/root/1.tar", check=True)
 
     def complaints() -> int:
         before = sealed.log("n1").count(NO_MANIFEST)
@@ -125,9 +126,9 @@ def test_launches_use_the_manifest(sealed: Cluster) -> None:
         return sealed.log("n1").count(NO_MANIFEST) - before
 
     assert complaints() == 0
-    sealed.root("mv", f"{HOME}/slurmhooks.manifest", f"{HOME}/away", check=True)
+    sealed.root("mv", f"{HOME}/slurmhooks.set/.manifest", f"{HOME}/away", check=True)
     assert complaints() > 0
-    sealed.root("mv", f"{HOME}/away", f"{HOME}/slurmhooks.manifest", check=True)
+    sealed.root("mv", f"{HOME}/away", f"{HOME}/slurmhooks.set/.manifest", check=True)
 
 
 def test_the_spool_is_elsewhere(sealed: Cluster) -> None:
@@ -138,3 +139,19 @@ def test_the_spool_is_elsewhere(sealed: Cluster) -> None:
         pytest.skip("the build has only public headers")
     job = done.stdout.strip()
     sealed.wait(lambda: job in sealed.root("cat", f"{SPOOL}/delivered").stdout.split(), what="the delivery of a record")
+
+
+def test_each_controller_has_a_home_of_its_own(sealed: Cluster) -> None:
+    """A standby that takes over refuses all until its own home has a set, and then obeys that one only."""
+    sealed.root("slurmhooks", "deploy", "/root/2.tar")
+    sealed.root("mount", "-o", "remount,bind,rw", "/etc/slurm", check=True)
+    with standby(sealed, f"mount -t tmpfs -o mode=755 none {HOME}") as other:
+        assert "version 2" in refusal(sealed)
+        other.run("scontrol takeover")
+        sealed.wait(other.serves, what="takeover")
+        sealed.wait(lambda: "could not be loaded" in refusal(sealed), what="refusal")
+        assert f"{HOME}/slurmhooks.set: does not exist, but /etc/slurm/slurmhooks.home" in other.log()
+        other.run("slurmhooks deploy /root/1.tar")
+        sealed.wait(lambda: "version 1" in refusal(sealed), what="the set of the standby")
+    sealed.root("mount", "-o", "remount,bind,ro", "/etc/slurm", check=True)
+    sealed.wait(lambda: "version 2" in refusal(sealed), what="the set of the primary controller")

@@ -168,6 +168,7 @@ def check_nodes(lent: Site) -> None:
     assert lent.shell("srun echo ran").stdout.split() == ["ran"]
 
 
+@pytest.mark.one_release
 def test_what_ends(lent: Site, record_property: Callable[[str, object], None]) -> None:
     """The step ends and its program does not run; the log names the handler.
 
@@ -189,6 +190,7 @@ def test_what_ends(lent: Site, record_property: Callable[[str, object], None]) -
     assert daemon(lent) == slurmd
 
 
+@pytest.mark.one_release
 def test_what_passes(lent: Site) -> None:
     """The step runs as it does without these handlers, and ends."""
     ends, _ = launched(lent, PASSES)
@@ -203,6 +205,7 @@ def test_what_passes(lent: Site) -> None:
     check_nodes(lent)
 
 
+@pytest.mark.one_release
 @pytest.mark.parametrize("script", ["prolog", "epilog"])
 def test_prolog_and_epilog(lent: Site, script: str) -> None:
     """os._exit(0) and a crash are failures, which drain the node like any failure of a prolog or epilog."""
@@ -221,8 +224,9 @@ def test_prolog_and_epilog(lent: Site, script: str) -> None:
     assert f"handler hostile:{script}: killed by signal 11" in log
 
 
+@pytest.mark.one_release
 def test_threads_that_fork(lent: Site, tmp_path: Path) -> None:
-    """With the Python of each release, a process whose threads fork at the same time, as slurmd's do, does not hang."""
+    """With the Python of a release, a process whose threads fork at the same time, as slurmd's do, does not hang."""
     checkout = Path(__file__).parents[2]
     with tarfile.open(tmp_path / "tree.tar", "w") as archive:
         for folder in ("native", "slurmhooks", "tests/fakehost"):
@@ -234,15 +238,18 @@ def test_threads_that_fork(lent: Site, tmp_path: Path) -> None:
         "mkdir -p /opt/tree && cd /opt/tree && tar xf ../tree.tar && export PATH=/opt/slurmhooks/bin:$PATH &&"
         " meson setup build native -Dtests=true -Dpython=/opt/slurmhooks/bin/python3 && ninja -C build fakehost"
     )
-    results = lent.root("timeout -s KILL 60 /opt/tree/build/fakehost -f /opt/storm").splitlines()
+    results = lent.root("timeout -s KILL 150 /opt/tree/build/fakehost -f /opt/storm").splitlines()
     assert [line.split()[1] for line in results if line.startswith("repeat ")] == ["failed=0"] * THREADS
 
 
+@pytest.mark.one_release
 def test_a_burst_of_steps(lent: Site) -> None:
     """Without a manifest, slurmd has Python.
 
     24 steps in bursts all run, and leave no thread or descriptor in slurmd.
     """
+    lent.without_manifest()
+    lent.cluster.restart("n1", "n2")
     assert "libpython" in lent.root("cat /proc/$(pgrep -o slurmd)/maps")
     lent.wait_until_idle()
     before = size_of_slurmd(lent)

@@ -4,12 +4,14 @@
 import random
 import re
 from pathlib import Path
+from pprint import pformat
+from typing import Any
 
 import pytest
 
 from slurmhooks.job_submit import updates
 from tests.cluster.conftest import Cluster
-from tests.cluster.job_submit_site import HOOKS_D, Site, place, prepare, shown
+from tests.cluster.job_submit_site import HOOKS_D, Site, prepare, shown
 from tests.cluster.own_readers import seeded
 
 pytestmark = pytest.mark.stopped
@@ -22,7 +24,7 @@ PartitionName=day Nodes=n[1-2] MaxTime=INFINITE DefaultTime=20 State=UP
 PartitionName=gpu Nodes=n[1-2] MaxTime=INFINITE DefaultTime=50 State=UP
 PartitionName=night Nodes=n[1-2] MaxTime=INFINITE DefaultTime=1000 State=UP
 """
-"""Each partition has a DefaultTime: scontrol shows MaxTime for a job that has no limit before it starts."""
+"""Slurm makes the DefaultTime of the first partition the limit of a job that names none."""
 MARK = "=== "
 OPTIONS = [
     ["", "-p debug", "-p day", "-p gpu", "-p night", "-p debug,day", "-p day,gpu", "-p night,gpu"],
@@ -41,24 +43,27 @@ CHANGES = [
 ]  # fmt: skip
 """Of which a job gets several, one after the other."""
 JOBS = 40
+FILLS = ("comment_from_environment", "free_gpus", "option_default", "typed_gpus")
+"""The examples that refuse no job, but fill in something."""
 CHECKED = ["array_limits", "early_limits", "gpu_partition", "no_interactive", "partition_time_limits"]
 """The examples that refuse jobs of a site without accounting."""
-
-
-LABEL = re.compile(r"\[\w+:\w+\]")
+LABEL = re.compile(r"\(\w+:[\w-]+\)")
 """Ends the text of a refusal."""
+
+
+def with_gpus(cluster: Cluster) -> None:
+    """Give each node four GPUs of a type, and the partition debug a DefaultTime."""
+    gpus, default = "s/CPUs=8/CPUs=8 Gres=gpu:a100:4/", "s/State/DefaultTime=25 State/"
+    edit = f"sed -i -e '/^NodeName=n[12] /{gpus}' -e '/^PartitionName=debug/{default}' /etc/slurm/slurm.conf"
+    cluster.root("sh", "-ec", f"{edit}; touch /var/tmp/gpu0 /var/tmp/gpu1 /var/tmp/gpu2 /var/tmp/gpu3", check=True)
+    cluster.put("NodeName=n[1-2] Name=gpu Type=a100 File=/var/tmp/gpu[0-3]\n", "/etc/slurm/gres.conf")
 
 
 @pytest.fixture(scope="module")
 def made(cluster: Cluster) -> Site:
     """A cluster with several partitions and GPUs."""
-    edits = (
-        "-e '/^NodeName=n[12] /s/CPUs=8/CPUs=8 Gres=gpu:4/' -e '/^PartitionName=debug/s/State/DefaultTime=25 State/'"
-    )
-    edit = f"sed -i {edits} /etc/slurm/slurm.conf"
-    cluster.root("sh", "-ec", f"{edit}; touch /var/tmp/gpu0 /var/tmp/gpu1 /var/tmp/gpu2 /var/tmp/gpu3", check=True)
-    cluster.put("NodeName=n[1-2] Name=gpu File=/var/tmp/gpu[0-3]\n", "/etc/slurm/gres.conf")
-    return prepare(cluster, CONF)
+    with_gpus(cluster)
+    return prepare(cluster, f"{CONF}CliFilterPlugins=cli_filter/python\n")
 
 
 @pytest.fixture
@@ -97,26 +102,26 @@ def script_of(jobs: dict[str, tuple[str, list[str]]]) -> str:
 
 def as_submitted(job: dict[str, str]) -> str:
     """Return the options that submit a job as it is now."""
-    words = [f"-p {job['Partition']}", f"-t {job['TimeLimit']}"]
+    words = [f"-p {job['Partition']} -t {job['TimeLimit']}"]
+    for key in ("Account", "QOS", "Reservation", "TimeMin", "Deadline"):
+        if job.get(key, "N/A") not in ("(null)", "N/A"):
+            words.append(f"--{key.lower().replace('timemin', 'time-min')}={job[key]}")
     if (nodes := job["NumNodes"]) != "1":
         words.append(f"-N {nodes}")
     for key, option in (("TresPerNode", "--gres"), ("TresPerJob", "--gpus")):
-        if match := re.search(r"gpu(?::|=)(\d+)", job.get(key, "")):
-            words.append(f"{option}={'gpu:' if option == '--gres' else ''}{match[1]}")
+        if match := re.search(r"gpu[:=]((\w+[:=])?\d+)", job.get(key, "")):
+            words.append(f"{option}={'gpu:' if option == '--gres' else ''}{match[1].replace('=', ':')}")
     if "ArrayTaskId" in job:
         words.append(f"-a {job['ArrayTaskId'].partition('%')[0]}%{job.get('ArrayTaskThrottle', 0)}")
     return " ".join(words)
 
 
-@pytest.mark.parametrize("example", CHECKED)
-def test_no_update_leads_to_what_its_submission_would_refuse(site: Site, example: str) -> None:
-    """Of random jobs and updates of them, each job that results is one that the rule accepts as a new job.
+def not_held(site: Site, jobs: dict[str, tuple[str, list[str]]]) -> tuple[dict[str, Any], list[list[str]], list[str]]:
+    """Submit and update jobs, and submit each job that results anew.
 
-    Jobs of which Slurm itself has applied one half of an update are left out.
+    Jobs of which Slurm itself has applied one half of an update are left out. Returned are those that are refused as
+    new jobs, with what led there; what users read of each command; and the names of those submitted anew.
     """
-    _, random_ = seeded()
-    place(site.cluster, (EXAMPLES / f"{example}.py").read_text(), f"{HOOKS_D}/{example}.py")
-    jobs = drawn(random_, site)
     parts = [part.split("\n", 1) for part in site.said("sh", "-c", script_of(jobs)).split(MARK)[1:]]
     halves = {
         head.split()[0] for head, text in parts if head.count("=") > 1 and "rc=0" not in text and not LABEL.search(text)
@@ -127,17 +132,34 @@ def test_no_update_leads_to_what_its_submission_would_refuse(site: Site, example
         if head.endswith(" ends") and head.split()[0] not in halves
     }
     again = {name: as_submitted(job) for name, job in ended.items()}
-    lines = [
-        f"echo '{MARK}{name}'; sbatch --hold -o /dev/null {options} --wrap=true 2>&1" for name, options in again.items()
-    ]
+    lines = []
+    for name, options in again.items():
+        sbatch, limit = f"sbatch --hold -o /dev/null {options} --wrap=true", ended[name]["TimeLimit"]
+        # If a rule refuses it, one without a limit may be accepted and get the same; Slurm shows UNLIMITED for none.
+        unnamed = sbatch.replace(f"-t {limit}", "--parsable")
+        none = limit == "UNLIMITED" and limit not in repr(jobs[name])
+        same = "true" if none else f"scontrol show job -o $id | grep -q ' TimeLimit={limit} '"
+        either = f'{{ id=$({unnamed} 2>/tmp/said) && {{ {same} || echo "$said"; }}; }} || cat /tmp/said'
+        lines.append(f"echo '{MARK}{name}'; said=$({sbatch} 2>&1) || case $said in *'('*:*')'*) {either};; esac")
     said = dict(part.split("\n", 1) for part in site.said("sh", "-c", "\n".join(lines)).split(MARK)[1:])
     wrong = {
         name: (jobs[name], again[name], text, [part for part in parts if part[0].split()[0] == name])
         for name, text in said.items()
         if LABEL.search(text)
     }
-    assert not wrong, wrong
-    assert len(said) >= JOBS / 8, parts
+    return wrong, parts, list(said)
+
+
+@pytest.mark.one_release
+@pytest.mark.parametrize("example", CHECKED)
+def test_no_update_leads_to_what_its_submission_would_refuse(site: Site, example: str) -> None:
+    """Of random jobs and updates of them, each job that results is one that the rule accepts as a new job."""
+    _, random_ = seeded()
+    site.cluster.put((EXAMPLES / f"{example}.py").read_text(), f"{HOOKS_D}/{example}.py")
+    jobs = drawn(random_, site)
+    wrong, parts, again = not_held(site, jobs)
+    assert not wrong, pformat(wrong, width=250)
+    assert len(again) >= JOBS / 8, parts
     submissions = [text for head, text in parts if head.endswith(" submit")]
     updates_ = [text for head, text in parts if " update " in head]
     if example != "no_interactive":  # these are batch jobs
@@ -146,9 +168,36 @@ def test_no_update_leads_to_what_its_submission_would_refuse(site: Site, example
         assert any("rc=0" not in text for text in updates_), parts
 
 
+@pytest.mark.one_release
+@pytest.mark.parametrize("example", FILLS)
+def test_what_an_example_fills_in_outlasts_updates(site: Site, example: str) -> None:
+    """It refuses none of random jobs and updates, and each job that results has what the example promises."""
+    if example == "free_gpus" and not site.cluster.has_sources:
+        pytest.skip("slurmctld sends no nodes")
+    _, random_ = seeded()
+    text = (EXAMPLES / f"{example}.py").read_text().replace('"gpu_small", "gpu_large"', '"gpu", "night"')
+    site.cluster.put(text, f"{HOOKS_D}/{example}.py")
+    jobs = drawn(random_, site)
+    said = site.said("sh", "-c", f"export TICKET=7\n{script_of(jobs)}")
+    assert not re.search(rf"(?<! of a job ){LABEL.pattern}", said), said  # fields that public headers lock
+    ended = [part.split(" ends\n") for part in said.split(MARK) if " ends\n" in part]
+    assert ended, said
+    for name, text in ended:
+        job, (options, changes) = shown(text.splitlines()[0]), jobs[name]
+        if example == "typed_gpus":
+            right = not re.search(r"gpu[:=]\d", f"{job.get('TresPerNode')} {job.get('TresPerJob')}")
+        elif example == "comment_from_environment":
+            right = job["Comment"] in ("ticket 7", "x", "y")
+        else:
+            left_out = example == "free_gpus" and "-p" not in options and "Partition=" not in repr(changes)
+            right = not left_out or job["Partition"] == ("gpu" if "--g" in options else "debug")
+        assert right, (options, changes, job)
+
+
+@pytest.mark.one_release
 def test_an_interactive_job_is_not_moved_to_a_partition_for_batch_jobs(site: Site) -> None:
     """An update of a job of salloc is judged as an interactive job, that of a batch job is not."""
-    place(site.cluster, (EXAMPLES / "no_interactive.py").read_text(), f"{HOOKS_D}/no_interactive.py")
+    site.cluster.put((EXAMPLES / "no_interactive.py").read_text(), f"{HOOKS_D}/no_interactive.py")
     salloc = "salloc --no-shell --begin=now+1hour -p day -J shell >/dev/null 2>&1 & "
     script = f'{salloc} until id=$(squeue -h -n shell -o %i) && test -n "$id"; do sleep 0.1; done;'
     assert "rc=0" not in site.said(

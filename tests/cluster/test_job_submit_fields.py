@@ -9,9 +9,9 @@ import pytest
 
 from slurmhooks.fields import JobFields
 from slurmhooks.fields.flag_rows import Enumerated
-from slurmhooks.fields.number_rows import Tagged
+from slurmhooks.fields.number_rows import Switch, Tagged
 from slurmhooks.fields.rows import Computed, Field, Lowered, Text, rows
-from tests.cluster.conftest import Cluster
+from tests.cluster.conftest import OF_SETS, Cluster
 from tests.cluster.field_probe import FOLDER, HOOK_FILE, INFINITE, NO_VAL, Probe, probing
 
 pytestmark = pytest.mark.stopped
@@ -199,6 +199,8 @@ def writable(probe: Probe) -> dict[str, tuple[Any, str, Any]]:
             value, raw = number, number | (1 << (bits(row) - 1) if row.tagged else 0)
         elif name == "task_dist_flags":
             value = raw = 0x800000
+        elif isinstance(row, Switch):
+            value = raw = 1
         else:
             value = raw = number + 1
         values[name] = (value, path, raw)
@@ -361,7 +363,8 @@ def test_what_slurm_cannot_hold_raises_where_it_is_written(probe: Probe) -> None
     done = probe.cluster.user("alice", "sbatch", "-H", f"{FOLDER}/job.sh")
     assert done.returncode != 0
     assert "strict failed (error" in done.stderr
-    assert 'file "' + HOOK_FILE.lower() in probe.cluster.log("slurmctld").lower()
+    log = OF_SETS.sub("/etc/slurm", probe.cluster.log("slurmctld"))
+    assert 'file "' + HOOK_FILE.lower() in log.lower()
     assert probe.cluster.root("cat", f"{FOLDER}/after").returncode != 0, "the next plugin was called"
 
 

@@ -17,6 +17,7 @@ GROWTH = 64 * MIB
 """How much memory a worker may need for a walk, in bytes."""
 CONF = """\
 JobSubmitPlugins=python
+MessageTimeout=60
 MaxJobCount=1000
 MinJobAge=300
 NodeName=c[1-300] CPUs=4 RealMemory=1000 Weight=3 State=CLOUD

@@ -90,7 +90,6 @@ def module_site(large_cluster: Cluster) -> Site:
     comments = iter(f"Comment='{text}'" if has_comments else "" for text in COMMENTS)
     commands = [text.format(next(comments)) if "{}" in text else text for text in ACCOUNTS]
     accounting.start(large_cluster, *commands, more=LINES)
-    large_cluster.without_spank()
     return site
 
 
@@ -192,11 +191,7 @@ def test_7_20_refused_by_slurm(site: Site, name: str, request_: list[str], times
 @pytest.mark.parametrize("name", ["salloc", "srun", "sbatch"])
 @pytest.mark.parametrize(
     ("options", "per_cpu", "per_node"),
-    [
-        ([], "None", "None"),
-        (["--mem-per-cpu=1024"], "1024", "None"),
-        (["--mem=2048"], "None", "2048"),
-    ],
+    [([], "None", "None"), (["--mem-per-cpu=1024"], "1024", "None"), (["--mem=2048"], "None", "2048")],
     ids=["neither", "cpu", "node"],
 )
 def test_7_23(site: Site, name: str, options: list[str], per_cpu: str, per_node: str) -> None:

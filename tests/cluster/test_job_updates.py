@@ -9,7 +9,7 @@ from tests.cluster import accounting
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import Site
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.stopped, pytest.mark.one_release]
 
 LINES = "PartitionName=rich Nodes=ALL State=UP\n"
 UPDATES = (
@@ -52,7 +52,6 @@ def results(site: Site, user: str, updates: tuple[str, ...] = UPDATES) -> list[s
 def site(cluster: Cluster) -> Site:
     """A site without accounting, hooks and SPANK."""
     site = Site(cluster)
-    cluster.without_spank()
     site.clear()
     site.conf(f"JobSubmitPlugins=python\n{LINES}")
     site.shell(RESERVE, user="root")

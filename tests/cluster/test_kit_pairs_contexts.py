@@ -135,7 +135,7 @@ def records(lent: Site) -> list[dict[str, Any]]:
 def test_every_callback_in_every_process(lent: Site, tmp_path: Path) -> None:
     """Items, environments, state and options have the same types, and are refused with the same text."""
     hooks = install(lent, HOOKS.replace("@NAMES@", repr(NAMES)), tmp_path)
-    lent.plugstack("required spank_python.so /etc/slurm/hooks.d/kit.py one")
+    lent.plugstack("required spank_python.so hooks.d/kit.py one")
     lent.cluster.restart("n1", "n2")
     for command in ("srun -Q true", "salloc -Q true", "sbatch -Q -o /dev/null --wrap true"):
         assert lent.shell(f"cd; {command}").returncode == 0
@@ -161,7 +161,6 @@ def test_every_callback_in_every_process(lent: Site, tmp_path: Path) -> None:
 def test_log_lines(lent: Site, tmp_path: Path) -> None:
     """Texts, fields, levels and marks of further lines are the same in Slurm's log and in the result of the kit."""
     hooks = install(lent, LOGS, tmp_path)
-    lent.root("slurmhooks reload")
     done = lent.cluster.user("alice", "sbatch", "-H", f"--comment={COMMENT}", "--wrap", "true")
     assert done.returncode == 0, done.stderr
     lines = [re.sub(r"^\[[^]]*\] ", "", line) for line in lent.cluster.log("slurmctld").splitlines()]

@@ -158,7 +158,7 @@ def pairs(cluster: "Cluster", tmp_path_factory: pytest.TempPathFactory) -> Pairs
     """Prepare a cluster."""
     prepared = site(cluster)
     prepared.hooks(kit=HOOKS.replace("@FOLDER@", kit_pairs.FOLDER))
-    prepared.plugstack("required spank_python.so /etc/slurm/hooks.d/kit.py one two")
+    prepared.plugstack("required spank_python.so hooks.d/kit.py one two")
     kit_pairs.prepare(cluster)
     cluster.restart()
     return Pairs(cluster, tmp_path_factory.mktemp("kit"))

@@ -14,8 +14,8 @@ import pytest
 from slurmhooks.fields import RecordFields
 from slurmhooks.fields.rows import Computed, rows
 from slurmhooks.testing import FakeJob, FakeRecord, run
-from slurmhooks.testing.job_tables import MAKERS
 from slurmhooks.values import UNLIMITED
+from slurmhooks.workshop.testing.job_tables import MAKERS
 from tests.cluster import kit_pairs
 from tests.cluster.kit_pairs import Allowed, differences
 from tests.cluster.spank.site import Site, site

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The imports of a real slurmstepd for a handler."""
 
+import pytest
+
 from tests.cluster.conftest import Cluster
-from tests.unit.test_imports import EVERYTHING, MAY_BE_IMPORTED, MAY_BE_IMPORTED_FOR_SCRIPTS, WITHOUT_A_MANIFEST
+from tests.unit.test_imports import MAY_BE_IMPORTED, MAY_BE_IMPORTED_FOR_SCRIPTS, WITHOUT_A_MANIFEST
+
+pytestmark = pytest.mark.one_release
 
 HOOKS = """\
 import sys
@@ -40,7 +44,6 @@ SCRIPT = 'function slurm_spank_task_init(spank) spank:setenv("SCRIPT", spank:get
 def test_a_step_imports_no_more_than_it_must(cluster: Cluster) -> None:
     """With a manifest, a step imports only modules on the list of tests/unit beyond a bare interpreter, all frozen."""
     cluster.put(HOOKS, "/etc/slurm/hooks.d/hooks.py")
-    cluster.root("slurmhooks", "compile", check=True)
     bare = cluster.root("/opt/slurmhooks/bin/python3", "-I", "-S", "-c", BARE, check=True).stdout.split()
     done = cluster.user("alice", "srun", "printenv", "IMPORTED", "FROM_FILES", "OF_AST")
     assert done.returncode == 0, done.stderr + cluster.log("slurmd")
@@ -50,25 +53,6 @@ def test_a_step_imports_no_more_than_it_must(cluster: Cluster) -> None:
     assert from_files == ""
     assert of_ast == ""  # compile() would create these classes
     assert imported - set(bare) - (MAY_BE_IMPORTED - ONLY_FROM_FILES - WITHOUT_A_MANIFEST) - BESIDES == set()
-
-
-def test_a_step_without_a_manifest_imports_no_model(cluster: Cluster) -> None:
-    """Without a manifest, a step reads a slurmhooks.toml with all tables, imports no pydantic, and ours are frozen."""
-    before = cluster.root("cat", "/etc/slurm/slurmhooks.toml", check=True).stdout
-    tables = "\n".join(line for line in EVERYTHING.splitlines() if not line.startswith(("lua =", "next =")))
-    cluster.put(HOOKS, "/etc/slurm/hooks.d/hooks.py")
-    cluster.root("rm", "-f", "/etc/slurm/slurmhooks.manifest", check=True)
-    try:
-        cluster.put(f'[hooks]\npaths = ["hooks.d/*.py"]\n{tables}', "/etc/slurm/slurmhooks.toml")
-        done = cluster.user("alice", "srun", "printenv", "IMPORTED", "FROM_FILES")
-        assert done.returncode == 0, done.stderr + cluster.log("slurmd")
-        names, from_files = done.stdout.split("\n")[:2]
-        imported = set(names.split())
-        assert "slurmhooks.config.keys" in imported
-        assert not imported & {"slurmhooks.config.model", "pydantic", "tomllib", "re"}
-        assert from_files == ""
-    finally:
-        cluster.put(before, "/etc/slurm/slurmhooks.toml")
 
 
 def test_a_step_imports_no_more_for_a_script(cluster: Cluster) -> None:
@@ -81,7 +65,6 @@ def test_a_step_imports_no_more_for_a_script(cluster: Cluster) -> None:
         cluster.put(
             "required spank_python.so /etc/slurm/lua.d/*.lua\nrequired spank_python.so\n", "/etc/slurm/plugstack.conf"
         )
-        cluster.root("slurmhooks", "compile", check=True)
         bare = cluster.root("/opt/slurmhooks/bin/python3", "-I", "-S", "-c", BARE, check=True).stdout.split()
         done = cluster.user("alice", "srun", "printenv", "SCRIPT", "IMPORTED")
         assert done.returncode == 0, done.stderr + cluster.log("slurmd")
@@ -94,4 +77,4 @@ def test_a_step_imports_no_more_for_a_script(cluster: Cluster) -> None:
         )
     finally:
         cluster.put(before, "/etc/slurm/plugstack.conf")
-        cluster.root("rm", "-r", "/etc/slurm/lua.d", "/etc/slurm/slurmhooks.manifest", check=True)
+        cluster.root("rm", "-r", "/etc/slurm/lua.d", check=True)

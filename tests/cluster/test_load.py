@@ -27,10 +27,10 @@ SlurmctldDebug=info
 """
 TOML = """
 [hooks]
-paths = ["/etc/slurm/hooks.d/*.py"]
+paths = ["hooks.d/*.py"]
 [job_submit]
 workers = 2
-[job_end]
+[jobcomp]
 backoff = 1.0
 """
 GROWTH = {"MiB": 1.4, "descriptors": 1.4, "threads": 1.2, "processes": 2.5}
@@ -77,7 +77,6 @@ def install(cluster: Cluster) -> None:
         cluster.put(path, f"/opt/load/{path.name}")
     cluster.root("gcc", "-O1", "/opt/load/client.c", "-o", "/opt/load/client", "-lslurm", check=True)
     cluster.root("install", "-d", "-o", "slurm", "-m", "777", "/var/lib/slurm/load", check=True)
-    cluster.without_spank()
     cluster.put(CONF, "/etc/slurm/local.conf")
     cluster.put(TOML, "/etc/slurm/slurmhooks.toml")
     cluster.put(LOAD / "policy.py", "/etc/slurm/hooks.d/policy.py")

@@ -11,6 +11,8 @@ from tests.cluster.spank.site import Site, site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.one_release
+
 HOOKS = r"""
 from slurmhooks import hook, log
 
@@ -43,7 +45,7 @@ def lent(cluster: "Cluster") -> Site:
     made.hooks(lines=HOOKS)
     made.cluster.put(LUA, "/opt/lines.lua")
     made.plugstack("required spank_python.so", "required spank_python.so /opt/lines.lua")
-    made.root("slurmhooks reload")
+    made.cluster.deploy()
     return made
 
 

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import pytest
 
 from tests.cluster import accounting
-from tests.cluster.conftest import Cluster
+from tests.cluster.conftest import OF_SETS, Cluster
 from tests.cluster.job_submit_site import CONF, TOML, Site
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.stopped, pytest.mark.one_release, pytest.mark.deploys]
 
 SCRIPT = Path(__file__).parent / "lua" / "accounting.lua"
 LINES = """\
@@ -63,6 +63,8 @@ def _under(site: Site, plugin: str) -> list[Seen]:
     site.cluster.root("sh", "-c", "scancel --state=PENDING")
     lines = re.sub(r"(?m)^JobSubmitPlugins=.*", f"JobSubmitPlugins={plugin}", site.cluster.root("cat", CONF).stdout)
     site.conf(lines)
+    if plugin == "python":
+        site.cluster.deploy()
     first = ""
     results = []
     for user, command in COMMANDS:
@@ -75,7 +77,7 @@ def _under(site: Site, plugin: str) -> list[Seen]:
         # 26.05's pcall line has the address of its state.
         log = [
             re.sub(r"lua_pcall\(0x\w+", "", line.partition("] ")[2])
-            for line in site.logged().splitlines()
+            for line in OF_SETS.sub("/etc/slurm", site.logged()).splitlines()
             if "slurmhooks:" not in line
         ]
         results.append(
@@ -97,7 +99,6 @@ def test_accounts_and_qos_are_those_of_slurms_own_plugin(large_cluster: Cluster)
     site = Site(large_cluster)
     script = SCRIPT.read_text()
     large_cluster.put(script, "/etc/slurm/job_submit.lua")
-    large_cluster.without_spank()
     site.clear()
     accounting.start(large_cluster, *accounting.ACCOUNTS, "add qos secret", more=LINES, plugins="lua")
     large_cluster.put('[hooks]\npaths = []\n[job_submit]\nlua = "job_submit.lua"\n', TOML)

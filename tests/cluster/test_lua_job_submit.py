@@ -14,10 +14,12 @@ import pytest
 
 from slurmhooks.fields.secrets import BESIDES
 from slurmhooks.log import visible
-from slurmhooks.lua import job_fields
-from tests.cluster.conftest import Cluster
+from slurmhooks.lua import job_fields, needs
+from tests.cluster.conftest import OF_SETS, Cluster
 from tests.cluster.lab import places
 from tests.cluster.lab.releases import known
+
+pytestmark = pytest.mark.deploys
 
 HERE = Path(__file__).parent / "lua"
 SCRIPT = "/etc/slurm/job_submit.lua"
@@ -32,9 +34,6 @@ SLURMS_OWN = {
     "test7.20 reject": "testsuite/expect/test7.20_scripts/reject.lua",
     "test7.23": "testsuite/expect/test7.23_scripts/min_mem.lua",
 }
-WALKS_PARTITIONS = {"example", "contribs"}
-"""Those of them that read part_list, which a build without Slurm's sources lacks."""
-
 WHAT_ACCOUNTING_KNOWS = {"assoc_comment", "default_account", "default_qos"}
 """Also refused."""
 
@@ -102,14 +101,15 @@ EVERYTHING = (
     "sudo-root scontrol delete ReservationName=luaresv",
 )
 BROKEN = {
-    "syntax": "x = = 1\n",
-    "raises": "error('at load')\n",
-    "code": "function slurm_job_submit() end\nfunction slurm_job_modify() end\nreturn slurm.ERROR\n",
-    "missing": "function slurm_job_submit() return slurm.SUCCESS end\n",
+    "broken: syntax": "x = = 1\n",
+    "broken: raises": "error('at load')\n",
+    "broken: code": "function slurm_job_submit() end\nfunction slurm_job_modify() end\nreturn slurm.ERROR\n",
+    "broken: missing": "function slurm_job_submit() return slurm.SUCCESS end\n",
 }
 """Scripts that do not load; the previous one stays in force."""
 
-OURS = re.compile(r"slurmhooks: ")
+OURS = re.compile(r"slurmhooks: |lua: (initialized|loading, 0 calls so far)$")
+"""Lines that are not compared: ours, and those of scripts that are loaded, which a deployment does more than once."""
 OF_THE_MOMENT = re.compile(
     r"(?m)^(salloc: (Job allocation \d+ has been revoked\.|Pending job allocation \d+)"
     r"|(salloc|srun): job \d+ (queued and waiting for|has been allocated) resources)\n"
@@ -119,6 +119,7 @@ LINES = re.compile(
     r"\blua:|job_(submit|modify)/lua|_set_job_field|environment only|environment is NULL|Invalid QOS|user\(\)"
 )
 UNLIKE = re.compile(r"\b(\w*[Tt]ime|StdErr|Priority|AccrueTime|LastSchedEval|SuspendTime|SLUID|SubmitLine)=\S+ ?")
+FOLDER = "/etc/slurm"
 EPOCH = re.compile(r"\b(1[6-9]|2[0-9])\d{8}\b(\.0)?")
 
 
@@ -176,18 +177,16 @@ class Side:
         cluster = self.cluster
         cluster.put(f"JobSubmitPlugins={self.plugin}\n", "/etc/slurm/local.conf")
         # Each script is loaded once, and logs once while it is loaded.
-        lua = '[hooks]\npaths = []\n[job_submit]\nlua = "job_submit.lua"\nreload = false\n'
+        lua = '[hooks]\npaths = []\n[job_submit]\nlua = "job_submit.lua"\n'
         cluster.put(lua, "/etc/slurm/slurmhooks.toml")
-        cluster.without_spank()
         cluster.put(names_module(cluster.release), "/etc/slurm/lua/names.lua")
         cluster.put("return 'helped'\n", "/etc/slurm/lua/helper.lua")
         cluster.put(script, SCRIPT)
+        if self.plugin == "python":
+            cluster.deploy()
         cluster.tool("down")
         cluster.tool("up", timeout=120.0)
-        if self.plugin == "python":
-            # job_submit/lua has loaded its script when slurmctld answers.
-            cluster.root("slurmhooks", "reload", check=True)
-        self.logged = len(cluster.log())
+        self.logged = len(OF_SETS.sub(FOLDER, cluster.log()))
 
     def place(self, script: str) -> None:
         """Put a script in force, with a later time than the previous one.
@@ -195,12 +194,13 @@ class Side:
         A script that cannot be loaded stays out of force.
         """
         self.clock += 10
-        self.logged = len(self.cluster.log())
+        self.logged = len(OF_SETS.sub(FOLDER, self.cluster.log()))
         self.cluster.put(script, f"{SCRIPT}.new")
         self.cluster.root("sh", "-c", f"touch -d @{self.clock} {SCRIPT}.new && mv {SCRIPT}.new {SCRIPT}", check=True)
         # job_submit/lua loads it with the next command.
         if self.plugin == "python":
-            self.cluster.root("slurmhooks", "reload")
+            done = self.cluster.root("slurmhooks", "deploy")
+            assert (done.returncode == 1) == (script in BROKEN.values()), done.stderr
 
     def run(self, command: str) -> Seen:
         """Run a command as alice or root; return its result."""
@@ -214,7 +214,7 @@ class Side:
             number = match.group(1) or match.group(2)
             both = f"show job {number}\nwrite batch_script {number} -\n"
             job = self.cluster.root("scontrol", "--oneliner", input=both).stdout
-        whole = self.cluster.log()
+        whole = OF_SETS.sub(FOLDER, self.cluster.log())
         log = whole[self.logged :]
         self.logged = len(whole)
         # Slurm's own plugin writes texts unchanged, slurmhooks writes one escaped record.
@@ -222,7 +222,7 @@ class Side:
         lines = [
             visible(record.partition("] ")[2]) for record in records if LINES.search(record) and not OURS.search(record)
         ]
-        said = OF_THE_MOMENT.sub("", done.stdout + done.stderr)
+        said = OF_THE_MOMENT.sub("", OF_SETS.sub(FOLDER, done.stdout + done.stderr))
         return Seen(command, done.returncode, said, UNLIKE.sub("", job), [*map(_timeless, lines)])
 
 
@@ -231,22 +231,35 @@ def _timeless(line: str) -> str:
     return re.sub(r"lua_pcall\(0x\w+|(?<=sluid = string:)s\w+", "ANY", EPOCH.sub("TIME", line))
 
 
-def everything() -> str:
-    """Return a script of this project."""
-    return (HERE / "everything.lua").read_text()
+def everything(release: str) -> str:
+    """Return a script of this project; for a build without Slurm's sources, with nothing that a deployment refuses."""
+    text = (HERE / "everything.lua").read_text()
+    if has_sources(release):
+        return text
+    for name in ("jobs", "reservations"):
+        text = text.replace(f"slurm.{name}", "({})")
+    text = text.replace("action(job_desc, part_list, submit_uid)", "action(job_desc, nil, submit_uid)")
+    return text.partition("function slurm_job_modify")[0] + "function slurm_job_modify() return slurm.SUCCESS end\n"
 
 
 def scripts(release: str) -> list[tuple[str, str, tuple[str, ...]]]:
     """Return the scripts in the order in which the test puts them in force, each with its submissions."""
-    taken = [name for name in SLURMS_OWN if has_sources(release) or name not in WALKS_PARTITIONS]
+    taken = [
+        name for name in SLURMS_OWN if has_sources(release) or not needs.sources(source_of(name, release).encode())
+    ]
     own = [(name, source_of(name, release), PLAIN) for name in taken]
     once = (f"{BATCH} -J count --wrap true",)
-    broken = [(f"broken: {name}", text, once) for name, text in BROKEN.items()]
+    broken = [(name, text, once) for name, text in BROKEN.items()]
     commands = EVERYTHING
     if not has_sources(release):
         # everything.lua reads records, which would be refused.
         commands = tuple(line for line in EVERYTHING if not any(part in line for part in RECORDS))
-    return [("everything", everything(), commands), *broken, ("reload", (HERE / "reload.lua").read_text(), once), *own]
+    return [
+        ("everything", everything(release), commands),
+        *broken,
+        ("reload", (HERE / "reload.lua").read_text(), once),
+        *own,
+    ]
 
 
 def has_sources(release: str) -> bool:
@@ -276,7 +289,7 @@ def observe(cluster: Cluster) -> dict[str, dict[str, list[Seen]]]:
 @cache
 def all_names() -> list[str]:
     """Return the names of all scripts, whatever the release."""
-    return ["everything", *(f"broken: {name}" for name in BROKEN), "reload", *SLURMS_OWN]
+    return ["everything", *BROKEN, "reload", *SLURMS_OWN]
 
 
 @pytest.fixture
@@ -292,10 +305,12 @@ def test_a_script_does_the_same_under_both_plugins(
     """Acceptance, the user's messages, the job and the script's log lines are the same for each command."""
     if script not in both:
         assert not has_sources(cluster.release)
-        assert script in WALKS_PARTITIONS
+        assert needs.sources(source_of(script, cluster.release).encode()), "it cannot be deployed"
         return
     for theirs, ours in zip(both[script]["lua"], both[script]["python"], strict=True):
         log = [*map(_caught_up, theirs.log, ours.log), *theirs.log[len(ours.log) :]]
+        if script in BROKEN:  # it was refused when it was deployed
+            log = ours.log
         assert ours.log == log, ours.command
         assert ours == theirs._replace(log=log)
 
@@ -343,12 +358,11 @@ function slurm_job_modify() return slurm.SUCCESS end
 def test_lua_and_python_handlers_run_together(cluster: Cluster) -> None:
     """Handlers run by order, the script first within one, and read earlier writes; C and JSON modules load."""
     cluster.put("JobSubmitPlugins=python\n", "/etc/slurm/local.conf")
-    toml = (
-        '[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n[job_submit]\nlua = "job_submit.lua"\nlua_on_error = "reject"\n'
-    )
+    toml = '[hooks]\npaths = ["hooks.d/*.py"]\n[job_submit]\nlua = "job_submit.lua"\nlua_on_error = "reject"\n'
     cluster.put(toml, "/etc/slurm/slurmhooks.toml")
     cluster.put(HOOKS, "/etc/slurm/hooks.d/together.py")
     cluster.put(TOGETHER, SCRIPT)
+    cluster.deploy()
     cluster.tool("down")
     cluster.tool("up", timeout=120.0)
 
@@ -363,12 +377,12 @@ def test_lua_and_python_handlers_run_together(cluster: Cluster) -> None:
     assert "Comment=before, lua 2, after" in submitted("second")
     # If another file changes, everything is loaded again, and the script's globals are reset.
     cluster.put(HOOKS.replace('"before"', '"changed"'), "/etc/slurm/hooks.d/together.py")
-    cluster.root("slurmhooks", "reload", check=True)
+    cluster.deploy()
     assert "Comment=changed, lua 1, after" in submitted("third")
     # The script changes twice in one second: both changes take effect.
     for word in ("Lua", "LUA"):
         cluster.put(TOGETHER.replace(", lua ", f", {word} "), SCRIPT)
-        cluster.root("slurmhooks", "reload", check=True)
+        cluster.deploy()
         assert f"Comment=changed, {word} 1, after" in submitted("fourth")
     refused = cluster.user("alice", *BATCH.split(), "-J", "refused", "--wrap", "true")
     assert refused.returncode != 0
@@ -376,12 +390,13 @@ def test_lua_and_python_handlers_run_together(cluster: Cluster) -> None:
     failed = cluster.user("alice", *BATCH.split(), "-J", "boom", "--wrap", "true")
     assert failed.returncode != 0
     where = f"{SCRIPT}:9: attempt to concatenate a nil value"
-    assert where in failed.stderr
-    assert f"error: job_submit/lua: {SCRIPT}: {where}" in cluster.log()
+    assert where in OF_SETS.sub(FOLDER, failed.stderr)
+    assert f"error: job_submit/lua: {SCRIPT}: {where}" in OF_SETS.sub(FOLDER, cluster.log())
 
 
 CAUGHT = """
-function slurm_job_submit(job_desc, part_list)
+function slurm_job_submit(...)
+   local part_list = select(2, ...)
    pcall(function() return part_list.debug end)
    return slurm.SUCCESS
 end
@@ -394,6 +409,7 @@ def test_a_script_cannot_catch_that_the_build_lacks_records(cluster: Cluster) ->
     cluster.put("JobSubmitPlugins=python\n", "/etc/slurm/local.conf")
     cluster.put('[job_submit]\nlua = "job_submit.lua"\nlua_on_error = "accept"\n', "/etc/slurm/slurmhooks.toml")
     cluster.put(CAUGHT, SCRIPT)
+    cluster.deploy()
     cluster.tool("down")
     cluster.tool("up", timeout=120.0)
     done = cluster.user("alice", *BATCH.split(), "--wrap", "true")

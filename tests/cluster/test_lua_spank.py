@@ -13,7 +13,7 @@ from tests.cluster.spank.site import Site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.stopped, pytest.mark.one_release]
 
 PROBE = {"probe": (Path(__file__).parent / "lua" / "spank_probe.lua").read_text()}
 NOT_AVAILABLE = "nil:nil string:Item not available from this callback"
@@ -55,10 +55,13 @@ PLACES = (
 )
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["loaded", "compiled"])
+@pytest.fixture(scope="module", params=["python", "manifest"])
 def probed(lua: Site, request: pytest.FixtureRequest) -> Facts:
     """The probe's records of a step of two tasks, without a hook manifest and with one."""
-    scripts(lua, PROBE, compiled=request.param)
+    scripts(lua, PROBE)
+    if request.param == "python":
+        lua.without_manifest()
+        lua.forget_records()
     done = lua.shell(f"cd; PROBE=value timeout 60 srun -w n1 -n2 --mem=64 {OPTIONS} sh -c '{ENDS}'")
     assert done.returncode != 0
     wait_for(lua, "exit@remote", "job_epilog@job_script")
@@ -228,7 +231,7 @@ def test_the_job_control_environment(probed: Facts) -> None:
 
 def test_steps_of_a_batch_job(lua: Site) -> None:
     """Special steps have negative ids, as in spank-lua; options of sbatch reach the prolog and all steps."""
-    scripts(lua, PROBE, compiled=True)
+    scripts(lua, PROBE)
     done = lua.shell("cd; sbatch -w n1 --probe-word=of-sbatch -o /dev/null --wrap 'srun true'")
     job = re.search(r"Submitted batch job (\d+)", done.stdout)
     assert job is not None, done.stdout

@@ -11,13 +11,15 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.conftest import Cluster
-from tests.cluster.job_submit_site import HOOKS_D, TOML, Site
+from tests.cluster.job_submit_site import TOML, Site
 
-pytestmark = [pytest.mark.one_release, pytest.mark.stopped]
+pytestmark = [pytest.mark.one_release("24.11"), pytest.mark.stopped]
 
 MOUNT = Path(__file__).parent / "stuck_mount.py"
 SUBMIT = Path(__file__).parents[1] / "bench" / "files" / "submit.c"
 DECISIONS = "/var/log/slurm/slurmhooks"
+SET = "/etc/slurm/slurmhooks.set"
+SETS = "/etc/slurm/slurmhooks.d/sets"
 HANDLER = """
 @hook.job_submit
 def limit(job):
@@ -43,7 +45,7 @@ SPOOL = "/var/lib/slurm/tiny"
 def site(cluster: Cluster) -> Site:
     """The cluster with a policy; users' commands have no hooks."""
     site = Site(cluster)
-    cluster.without_spank()
+    cluster.put("", "/etc/slurm/plugstack.conf")
     cluster.put(MOUNT, "/opt/stuck_mount.py")
     site.clear()
     site.conf("JobSubmitPlugins=python\n")
@@ -85,25 +87,31 @@ def kill_workers(site: Site) -> None:
     site.cluster.wait(lambda: not set(killed) & set(site.shell("pgrep -x slurmhooks-work || true").split()))
 
 
-@pytest.mark.parametrize("path", [HOOKS_D, pytest.param(TOML, marks=pytest.mark.soak)])
-def test_a_file_system_that_does_not_answer(site: Site, path: str) -> None:
+def test_a_file_system_that_does_not_answer(site: Site) -> None:
     """The set in force continues to answer, even if its workers end.
 
-    Changes take effect once the file system answers.
+    Another set takes effect once the file system answers.
     """
-    site.hooks(HANDLER.format(1))
-    with stuck(site, path), stuck(site, DECISIONS):
-        # The process that loads them waits for the files, and is not started a second time.
-        site.shell("setsid slurmhooks reload < /dev/null > /dev/null 2>&1 &", user="root")
-        site.cluster.wait(lambda: names(site).count("slurmhooks-gen") == 2, what="process that loads the files")
-        site.cluster.root("timeout", "1", "slurmhooks", "reload")
+    with switched_while_stuck(site):
         kill_workers(site)
-        assert "version 1" in site.refused()
-        found = names(site)
-        assert found.count("slurmhooks-gen") == 2, found
-        assert len(found) <= 6, found
+        assert "version 2" in site.refused()
+        assert len(found := names(site)) <= 4, found
+    site.cluster.wait(lambda: "version 1" in site.refused(), what="other set")
+
+
+@contextlib.contextmanager
+def switched_while_stuck(site: Site) -> Iterator[None]:
+    """Put "version 1" in force instead of "version 2" while the folder of all sets does not answer."""
+    site.hooks(HANDLER.format(1))
+    assert "version 1" in site.refused()
+    first = site.shell(f"readlink {SET}", user="root").strip()
     site.hooks(HANDLER.format(2))
-    site.cluster.wait(lambda: "version 2" in site.refused(), what="changed file")
+    assert "version 2" in site.refused()
+    with stuck(site, SETS), stuck(site, DECISIONS):
+        site.shell(f"ln -s {first} {SET}.new; mv -T {SET}.new {SET}", user="root")
+        states = "grep -h ^State /proc/$(pgrep -xo slurmhooks-sup)/task/*/status"
+        site.cluster.wait(lambda: "disk sleep" in site.shell(states, user="root"), what="thread that waits")
+        yield
 
 
 def test_folders_that_cannot_be_written(site: Site) -> None:
@@ -123,8 +131,7 @@ def test_folders_that_cannot_be_written(site: Site) -> None:
 
 def test_nothing_waits_for_a_dead_slurmctld(site: Site) -> None:
     """After kill -9 of slurmctld, processes that wait for a file system that does not answer end as well."""
-    with stuck(site, HOOKS_D):
-        site.cluster.root("timeout", "1", "slurmhooks", "reload")
+    with switched_while_stuck(site):
         site.shell("kill -9 $(cat /run/slurmctld.pid)", user="root")
         site.cluster.wait(lambda: not names(site), what="end of all processes")
     site.cluster.restart()
@@ -174,7 +181,7 @@ def test_a_full_disk(site: Site) -> None:
     fill = "head -c 2M /dev/zero > {0}/filler || true"
     try:
         site.shell(f"{tiny} {SPOOL}", user="root")
-        toml = f'[hooks]\npaths = ["{HOOKS_D}/*.py"]\n[job_end]\nspool = "{SPOOL}"\n'
+        toml = f'[hooks]\npaths = ["hooks.d/*.py"]\n[jobcomp]\nspool = "{SPOOL}"\n'
         site.cluster.put(toml, TOML)
         site.hooks(HANDLER.format(1) + JOB_END)
         site.conf("JobSubmitPlugins=python\nJobCompType=jobcomp/python\n")
@@ -219,7 +226,7 @@ def test_a_disk_that_the_spool_has_filled(site: Site) -> None:
     try:
         site.shell(f"mount -t tmpfs -o size=64k,nr_inodes=12,mode=700,uid=$(id -u slurm) none {SPOOL}", user="root")
         settings = "backoff = 0.2\nbackoff_limit = 0.5\ntries = 1000"
-        site.cluster.put(f'[hooks]\npaths = ["{HOOKS_D}/*.py"]\n[job_end]\nspool = "{SPOOL}"\n{settings}\n', TOML)
+        site.cluster.put(f'[hooks]\npaths = ["hooks.d/*.py"]\n[jobcomp]\nspool = "{SPOOL}"\n{settings}\n', TOML)
         site.hooks(HANDLER.format(1) + HELD.format(hold=hold, ended=ended))
         site.conf("JobSubmitPlugins=python\nJobCompType=jobcomp/python\n")
         site.cluster.wait(lambda: "version 1" in site.refused(), what="handlers")

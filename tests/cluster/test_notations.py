@@ -58,7 +58,7 @@ def tres_of(text: str) -> list[tuple[str, str, int]]:
     ]
 
 
-@pytest.mark.one_release
+@pytest.mark.one_release("24.11")
 def test_tres(cluster: Cluster, reader: str) -> None:
     """In each random list, slurmhooks finds the GRES and licenses that Slurm finds, or refuses it; or finds more."""
     if cluster.version < (23, 2):
@@ -90,7 +90,6 @@ def test_gres(cluster: Cluster) -> None:
     """Before 23.02, slurmctld finds no GRES in a random list that slurmhooks does not find, or refuses."""
     if cluster.version >= (23, 2):
         pytest.skip("slurm_get_next_tres() reads them, see test_tres")
-    cluster.without_spank()
     cluster.put("GresTypes=gpu\n", "/etc/slurm/local.conf")
     program = build(cluster, "gres", "-w -I/usr/src/slurm")
     seed, generator = seeded()
@@ -116,7 +115,7 @@ FEATURES = ("a", "b", "c", "k1", "k2", "&", "&", ",", "|", "|", "[", "]", "(", "
             "x")  # fmt: skip
 
 
-@pytest.mark.one_release
+@pytest.mark.one_release("24.11")
 def test_features(cluster: Cluster) -> None:
     """Of each list of features that slurmctld accepts, slurmhooks counts as many nodes as slurmctld."""
     if not cluster.has_sources:
@@ -143,7 +142,7 @@ def node_texts(texts: list[str]) -> list[str]:
     return [text for text in texts if text.count("[1-99]") + text.count("[01-10]") < 3]
 
 
-@pytest.mark.one_release
+@pytest.mark.one_release("24.11")
 def test_nodes(cluster: Cluster, reader: str) -> None:
     """Each list of nodes has the names that Slurm finds in it, in its order, or is refused.
 
@@ -170,7 +169,7 @@ TIMES = ("0", "1", "5", "59", "60", "100", "-", "-", ":", ":", ":", "+", " ", "1
          "-1", "x", "007")  # fmt: skip
 
 
-@pytest.mark.one_release
+@pytest.mark.one_release("24.11")
 def test_times(cluster: Cluster, reader: str) -> None:
     """Each time is as many seconds as Slurm reads, or refused; negative times are refused, which Slurm takes."""
     seed, generator = seeded()
@@ -192,7 +191,7 @@ MEMORY = ("0", "1", "5", "1024", "1025", "K", "k", "M", "m", "G", "g", "T", "t",
           ".", "?", "007")  # fmt: skip
 
 
-@pytest.mark.one_release
+@pytest.mark.one_release("24.11")
 def test_memory(cluster: Cluster, reader: str) -> None:
     """Each amount of memory is what Slurm reads, or refused.
 
@@ -223,7 +222,6 @@ def note(record_property: Callable[[str, object], None]) -> Note:
 @pytest.fixture(scope="module")
 def submitter(cluster: Cluster) -> str:
     """The program that submits jobs, to a cluster with licenses."""
-    cluster.without_spank()
     cluster.put("Licenses=a:0,b:1,c:2,d:7,e:30\n", "/etc/slurm/local.conf")
     cluster.restart()
     return build(cluster, "submit")

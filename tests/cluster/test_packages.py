@@ -18,6 +18,7 @@ from tests.cluster import reporting
 from tests.cluster.conftest import NAME, Cluster, running
 from tests.cluster.downloads import download
 from tests.cluster.lab.errors import UnreachableError
+from tests.cluster.test_upgrade import HOOKS, hooked
 
 pytestmark = [pytest.mark.cluster, pytest.mark.soak]
 
@@ -32,18 +33,6 @@ OLD, NEW = "24.11.", "26.05."
 PLUGINS = "/usr/lib/*-linux-gnu/slurm-wlm"
 LONG = 1500.0
 """Seconds for a step, which compiles while other clusters share the machine."""
-
-HOOKS = """
-from slurmhooks import hook
-
-@hook.job_submit
-def comment(job):
-    job.comment = "hooked"
-
-@hook.spank.task_init
-def greet(spank):
-    spank.env["GREETING"] = "hooked"
-"""
 
 SYSTEMD = """
 mkdir -p /sys/fs/cgroup/$1
@@ -76,9 +65,7 @@ class Site(NamedTuple):
 
     def hooked(self) -> list[str]:
         """Run a job; return the hooks' effects on it, and errors."""
-        script = 'squeue -h -j $SLURM_JOB_ID -O "Comment:30"; echo "$GREETING"'
-        done = self.cluster.user("alice", "srun", "sh", "-c", script)
-        return f"{done.stdout}{done.stderr}".split()
+        return hooked(self.cluster)
 
     def daemons(self) -> list[str]:
         """Return the process ids and states of slurmctld and slurmd."""
@@ -135,14 +122,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         done = cluster.root("sh", "-c", build, timeout=LONG)
         assert done.returncode == 0, done.stdout
 
-        done = cluster.root("sh", "-c", "exec dpkg --install /opt/source/*.deb 2>&1", timeout=LONG)
+        needed = "cd /opt/source && exec dpkg --install slurmhooks_*.deb slurmhooks-plugins_*.deb 2>&1"
+        done = cluster.root("sh", "-c", needed, timeout=LONG)
         assert done.returncode == 0, done.stdout
         cluster.put(HOOKS, "/etc/slurm/hooks.d/hooks.py")
-        cluster.put('[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n', "/etc/slurm/slurmhooks.toml")
+        cluster.put('[hooks]\npaths = ["hooks.d/*.py"]\n', "/etc/slurm/slurmhooks.toml")
         cluster.put("JobSubmitPlugins=python\n", "/etc/slurm/local.conf")
         cluster.put("required spank_python.so\n", "/etc/slurm/plugstack.conf")
         cluster.put("SLURMD_OPTIONS=-N n1\n", "/etc/default/slurmd")
-        cluster.root("slurmhooks", "compile", check=True)
+        cluster.deploy()
         # From now on packages start daemons, and systemd runs them.
         cluster.root(
             "sh", "-c", "rm /usr/sbin/policy-rc.d; kill $(cat /run/slurmctld.pid /run/slurmd-n1.pid)", check=True
@@ -167,6 +155,19 @@ def test_installed_packages_run_hooks(site: Site) -> None:
     assert site.cluster.root("slurmhooks", "info", check=True).stderr == ""
     assert OLD in site.built_for()
     assert site.hooked() == ["hooked", "hooked"]
+
+
+def test_the_workshop_is_a_package_of_its_own(site: Site) -> None:
+    """Where it is missing, a command says so; it may come and go while daemons run, which then start as before."""
+    done = site.cluster.root("slurmhooks", "demo", "--without-slurm")
+    assert (done.returncode, "slurmhooks-workshop" in done.stderr) == (1, True)
+    assert site.dpkg("--install", "/opt/source/slurmhooks-workshop_*.deb").returncode == 0
+    site.cluster.root("slurmhooks", "demo", "--without-slurm", check=True)
+    site.inside("systemctl", "restart", *UNITS, check=True)
+    site.wait()
+    assert site.hooked() == ["hooked", "hooked"]
+    assert site.dpkg("--purge", "slurmhooks-workshop").returncode == 0
+    assert site.cluster.root("slurmhooks", "info", check=True).stderr == ""
 
 
 SHARED = (
@@ -321,12 +322,15 @@ def with_rpm(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 
 def test_rpm_builds_the_plugins(with_rpm: Site) -> None:
-    """The installed RPM packages have built plugins that fit, manual pages, and completion."""
+    """The installed RPM packages have built plugins that fit, manual pages, completion, and each its own part."""
     assert OLD in with_rpm.built_for()
     listed = with_rpm.cluster.root("rpm", "--query", "--list", "slurmhooks", check=True).stdout
     # Whether rpm compresses manual pages depends on the distribution.
     listed = listed.replace(".gz", "")
     assert {f"/usr/share/{name.removesuffix('.gz')}" for name in SHARED} <= set(listed.split())
+    assert "/slurmhooks/workshop" not in listed
+    listed = with_rpm.cluster.root("rpm", "--query", "--list", "slurmhooks-workshop", check=True).stdout
+    assert not [name for name in listed.split() if "/slurmhooks/workshop" not in name]
     assert with_rpm.cluster.root("slurmhooks", "info", check=True).stderr == ""
 
 
@@ -352,5 +356,5 @@ def test_rpm_does_not_remove_used_plugins(with_rpm: Site) -> None:
     assert "JobSubmitPlugins=python" in done.stderr
     assert OLD in with_rpm.built_for()
     cluster.put("", "/etc/slurm/local.conf")
-    cluster.root("rpm", "--erase", "slurmhooks-plugins", "slurmhooks", check=True)
+    cluster.root("rpm", "--erase", "slurmhooks-plugins", "slurmhooks-workshop", "slurmhooks", check=True)
     assert with_rpm.built_for() == ""

@@ -24,14 +24,14 @@ def slow(job):
     time.sleep(1)
     note(b"-")
 """
-TOML = f'[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n[job_submit]\nworkers = {WORKERS}\ntimeout = 9\n'
+TOML = f'[hooks]\npaths = ["hooks.d/*.py"]\n[job_submit]\nworkers = {WORKERS}\ntimeout = 9\n'
 SUBMIT = f"for i in $(seq {WORKERS}); do sbatch --hold --wrap=true & done; wait"
 
 
 def at_once(cluster: Cluster, parameters: str) -> int:
     """Return how many requests of as many users' commands handlers have had at the same time."""
     more = f"SlurmctldParameters={parameters}\n" if parameters else ""
-    cluster.put(f"JobSubmitPlugins=python\n{more}", "/etc/slurm/local.conf")
+    cluster.put(f"JobSubmitPlugins=python\nMessageTimeout=60\n{more}", "/etc/slurm/local.conf")
     cluster.restart()
     cluster.wait(lambda: "Submitted" in cluster.user("alice", "sbatch", "--hold", "--wrap=true").stdout, what="hooks")
     cluster.root("rm", NOTES, check=True)
@@ -49,7 +49,6 @@ def at_once(cluster: Cluster, parameters: str) -> int:
 
 def test_requests_at_once(cluster: Cluster) -> None:
     """22.05 asks for one request after the other, later releases for several, as many as they have threads."""
-    cluster.without_spank()
     cluster.put(HOOKS, "/etc/slurm/hooks.d/hooks.py")
     cluster.put(TOML, "/etc/slurm/slurmhooks.toml")
     if cluster.version < (24, 11):

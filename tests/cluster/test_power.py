@@ -19,7 +19,7 @@ NOTES = f"{FOLDER}/notes"
 HOLD = f"{FOLDER}/hold"
 JOB = "/home/alice/job"
 SPOOL = "/var/lib/slurm/slurmctld/slurmhooks/power"
-PROGRAMS = "/usr/local/lib/slurm/slurmhooks_power_"
+PROGRAMS = "/usr/local/lib/slurm/slurmhooks/slurmhooks_power_"
 HOOKS = f"""
 import json, os, time
 from slurmhooks import Reject, hook
@@ -137,7 +137,6 @@ def shell(cluster: Cluster, script: str) -> str:
 @pytest.fixture(scope="module")
 def site(cluster: Cluster) -> Cluster:
     """A cluster with ten nodes of a cloud."""
-    cluster.without_spank()
     cluster.put(CLOUD, "/etc/slurm/cloud", 0o755)
     folders = " ".join(f"{FOLDER}/{name}" for name in ("machines", "on", "busy"))
     shell(cluster, f"mkdir -p {folders}; touch {NOTES} {FOLDER}/log; chown -R slurm {FOLDER}")
@@ -201,6 +200,7 @@ def test_a_handler_that_gives_up_sets_the_node_down(site: Cluster) -> None:
     assert "DOWN" in shown(site, "c2")
 
 
+@pytest.mark.one_release
 def test_a_handler_sets_one_node_down(site: Cluster) -> None:
     """A handler sets a node of its call to DOWN, with a reason, and starts the other one."""
     site.root("scontrol", "update", "nodename=c[6-7]", "state=power_up", check=True)
@@ -249,6 +249,7 @@ def test_handlers_start_and_stop_the_node_of_a_job(site: Cluster) -> None:
     assert [int(shell(site, f"cat {JOB}")) in note["jobs"] for note in notes(site, "begin", node="c1")] == [True]
 
 
+@pytest.mark.one_release
 def test_a_kill_of_every_process_loses_and_doubles_no_call(site: Cluster) -> None:
     """slurmctld and the delivery are killed while a resume runs: each call of slurmctld ends in exactly one delivery.
 
@@ -278,6 +279,7 @@ def test_a_kill_of_every_process_loses_and_doubles_no_call(site: Cluster) -> Non
     assert shell(site, f"grep -c 'start c3' {FOLDER}/log") == "1"
 
 
+@pytest.mark.one_release
 def test_kills_at_random_moments(site: Cluster) -> None:
     """The delivery, its handler or the supervisor is killed: each call of slurmctld has its effect, in order."""
     seed = int(os.environ.get("SLURMHOOKS_SEED", random.randrange(10**6)))
@@ -316,6 +318,9 @@ def test_slurmctld_reboots_nodes_by_a_handler(site: Cluster) -> None:
 
 def test_a_call_is_lost_with_its_program(site: Cluster) -> None:
     """Slurm says that a program was killed, does not call it again, and takes the machine, which runs, for stopped."""
+    if not has(site, "c3"):
+        site.root("scontrol", "update", "nodename=c3", "state=power_up", check=True)
+        site.wait(lambda: has(site, "c3") and "SlurmdStartTime=2" in shown(site, "c3"), what="registration")
     program = f"{PROGRAMS}suspend"
     site.root("mv", program, "/root/suspend", check=True)
     try:
@@ -331,6 +336,7 @@ def test_a_call_is_lost_with_its_program(site: Cluster) -> None:
     assert has(site, "c3")
 
 
+@pytest.mark.one_release
 def test_a_full_disk(site: Cluster) -> None:
     """A call that was kept is delivered once, one that cannot be kept is lost, and the system's log says why."""
     site.wait(lambda: not waits(site), what="delivery of earlier calls")

@@ -10,7 +10,7 @@ from tests.cluster import reporting
 from tests.cluster.conftest import UNREACHABLE, UP_SECONDS, Cluster
 from tests.cluster.versions import HOOKS, TOML
 
-pytestmark = [pytest.mark.one_release, pytest.mark.soak]
+pytestmark = [pytest.mark.one_release("24.11"), pytest.mark.soak, pytest.mark.deploys]
 
 CLASS = Path(__file__).resolve().parents[2] / "contrib" / "puppet" / "slurmhooks" / "manifests" / "init.pp"
 MODULES = "/root/modules"

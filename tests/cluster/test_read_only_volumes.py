@@ -8,7 +8,7 @@ import pytest
 
 from tests.cluster.conftest import Cluster
 
-pytestmark = pytest.mark.one_release("26.05")
+pytestmark = [pytest.mark.one_release("26.05"), pytest.mark.deploys]
 
 TOML = 'hooks = { paths = ["*.py"] }\n'
 HANDLERS = """
@@ -28,7 +28,7 @@ VOLUME = """
     mkdir -p /mnt/kubelet
     mount -t tmpfs -o mode=1777 none /mnt/kubelet
     mkdir -m 755 /mnt/kubelet/..1
-    find /etc/slurm -maxdepth 1 -type f ! -name slurmhooks.manifest -exec cp -p {} /mnt/kubelet/..1 \\;
+    find /etc/slurm -maxdepth 1 -type f -exec cp -p {} /mnt/kubelet/..1 \\;
     ln -s ..1 /mnt/kubelet/..data
     cd /mnt/kubelet/..1
     cat > site.py
@@ -45,15 +45,14 @@ VOLUME = """
 SWAP = """
     nsenter --mount --target "$(cat /run/kubelet.pid)" sh -ec '
         cd /mnt/kubelet
-        cp -rp ..data/ ..2
-        cat > ..2/site.py
-        ln -sn ..2 ..data_tmp
+        cp -rp ..data/ "..$NEXT"
+        cat > "..$NEXT/site.py"
+        ln -sn "..$NEXT" ..data_tmp
         mv -T ..data_tmp ..data
     '
 """
 
 HOME = """
-    # First, so that at no moment a process finds a home without configuration.
     mkdir /var/lib/slurmhooks
     ln -s /etc/slurm/slurmhooks.toml /var/lib/slurmhooks
     nsenter --mount --target "$(cat /run/kubelet.pid)" sh -ec '
@@ -90,36 +89,46 @@ def refusal(pod: Cluster) -> str:
     return pod.user("alice", "sbatch", "--output=/dev/null", "--wrap", "true").stderr
 
 
-def test_a_policy_in_a_volume(pod: Cluster) -> None:
-    """Handlers of the volume run in slurmctld and in tasks, and the next version of the volume replaces them."""
-    assert "version 1" in refusal(pod)
-    assert pod.user("alice", "srun", "printenv", "FROM_VOLUME").stdout == "version 1\n"
-    pod.root("sh", "-ec", SWAP, input=handlers(2), check=True)
-    pod.wait(lambda: "version 2" in refusal(pod), what="the next version")
-    assert pod.user("alice", "srun", "printenv", "FROM_VOLUME").stdout == "version 2\n"
-
-
 def test_commands_say_what_to_do(pod: Cluster) -> None:
-    """Commands that read work; those that would write into the volume name it, and change nothing."""
-    pod.root("slurmhooks", "check", check=True)
-    # The user of all processes in a pod of slurmctld.
-    as_slurm = ("setpriv", "--reuid=slurm", "--regid=slurm", "--clear-groups")
-    status = json.loads(pod.root(*as_slurm, "slurmhooks", "status", "--json", check=True).stdout)
-    assert {row["state"] for row in status["rows"]} == {"current"}
+    """A bundle can be made; commands that would write into the volume name it, and change nothing."""
     pod.root("sh", "-ec", BUNDLE, check=True)
-    for command in (["compile"], ["deploy", "/root/b.tar"]):
-        done = pod.root("slurmhooks", *command)
+    for source in ((), ("/root/b.tar",)):
+        done = pod.root("slurmhooks", "deploy", *source)
         assert done.returncode == 1
         assert "/etc/slurm" in done.stderr
         assert "Read-only file system" in done.stderr
 
 
 def test_a_home_that_can_be_written(pod: Cluster) -> None:
-    """With slurmhooks.home in the volume, the manifest is written into the home, and the policy stays in force."""
-    version = next(text for text in ("version 1", "version 2") if text in refusal(pod))
+    """With slurmhooks.home in the volume, sets are in the home; a new version is in force once deployed."""
     pod.root("sh", "-ec", HOME, check=True)
+    pod.deploy()
     pod.restart()
-    pod.root("slurmhooks", "compile", check=True)
-    assert "/var/lib/slurmhooks/slurmhooks.manifest: up to date" in pod.root("slurmhooks", "check", check=True).stdout
-    assert version in refusal(pod)
-    assert pod.user("alice", "srun", "printenv", "FROM_VOLUME").stdout == f"{version}\n"
+    for version in (1, 2):
+        assert f"version {version}" in refusal(pod)
+        assert pod.user("alice", "srun", "printenv", "FROM_VOLUME").stdout == f"version {version}\n"
+        checked = pod.root("slurmhooks", "check", check=True).stdout
+        assert "/var/lib/slurmhooks/slurmhooks.set/.manifest: up to date" in checked
+        # The user of all processes in a pod of slurmctld.
+        as_slurm = ("setpriv", "--reuid=slurm", "--regid=slurm", "--clear-groups")
+        status = json.loads(pod.root(*as_slurm, "slurmhooks", "status", "--json", check=True).stdout)
+        assert {row["state"] for row in status["rows"]} == {"current"}
+        if version == 1:
+            pod.root("sh", "-ec", SWAP, input=handlers(2), env={"NEXT": "2"}, check=True)
+            assert "version 1" in refusal(pod)
+            pod.deploy()
+
+
+def test_a_volume_that_is_followed(pod: Cluster) -> None:
+    """`deploy --watch` puts each version of the volume in force that is right, and says what is wrong."""
+    start = "slurmhooks deploy --watch > /var/log/slurm/watch 2>&1 & echo $!"
+    pid = pod.root("sh", "-c", start, check=True).stdout.strip()
+    try:
+        pod.root("sh", "-ec", SWAP, input="def (", env={"NEXT": "3"}, check=True)
+        pod.wait(lambda: "SyntaxError" in pod.root("cat", "/var/log/slurm/watch").stdout, what="refusal of a version")
+        assert "version 2" in refusal(pod)
+        pod.root("sh", "-ec", SWAP, input=handlers(4), env={"NEXT": "4"}, check=True)
+        pod.wait(lambda: "version 4" in refusal(pod), what="the next version")
+        assert pod.user("alice", "srun", "printenv", "FROM_VOLUME").stdout == "version 4\n"
+    finally:
+        pod.root("kill", pid)

@@ -55,6 +55,14 @@ def submitted(job):
     note(expedited=bool(job.bitflags & JobFlag.EXPEDITED_REQUEUE), requeue=job.requeue)
 """
 )
+NO_SHELLS = """
+from slurmhooks import Reject, hook
+
+@hook.job_submit
+def no_shells(job):
+    if job.interactive:
+        raise Reject("use sbatch")
+"""
 EPILOG = (
     NOTE
     + """
@@ -106,9 +114,9 @@ def _settled(lent: Site) -> None:
 
 
 def use(lent: Site, source: str) -> None:
-    """Put a hook file in force, also in slurmctld."""
+    """Put a hook file in force."""
     lent.hooks(recent=source)
-    lent.root("slurmhooks reload")
+    lent.forget_records()
 
 
 def test_an_asynchronous_step(lent: Site) -> None:
@@ -135,6 +143,21 @@ def test_an_expedited_requeue(lent: Site) -> None:
         assert lent.shell(f"sbatch -n1 -o /dev/null {option} --wrap true").returncode == 0
     seen = [(row["expedited"], row["requeue"]) for row in lent.wait_for_records(3)]
     assert seen == [(True, True), (False, True), (False, False)]
+
+
+def test_an_external_job_is_not_interactive(lent: Site) -> None:
+    """Nothing of Slurm runs in it, so neither its component of a batch job nor its submission is a shell of a user."""
+    if lent.since < (26, 5):
+        pytest.skip("this release has no --external")
+    use(lent, NO_SHELLS)
+    said = lent.shell("sbatch -H --external -t 5")
+    assert said.returncode == 0, said.stdout
+    script = "#!/bin/sh\n#SBATCH -H -n1\n#SBATCH hetjob\n#SBATCH --external -n1\ntrue\n"
+    said = lent.shell(f"printf '{script}' | sbatch -o /dev/null")
+    assert said.returncode == 0, said.stdout
+    said = lent.shell("salloc -n1 true 2>&1")
+    assert "use sbatch" in said.stdout
+    lent.root("scancel --state=PENDING")
 
 
 def test_a_refused_epilog_of_an_expedited_requeue(lent: Site) -> None:
@@ -250,6 +273,7 @@ def test_metrics_of_slurm(lent: Site) -> None:
         assert not any(name.startswith("slurmhooks") for name in slurms)
     finally:
         lent.root("cat /root/toml > /etc/slurm/slurmhooks.toml")
+        lent.cluster.changed()
 
 
 GROUP = "/run/cgroup"
@@ -331,10 +355,10 @@ def test_a_prolog_in_the_job(in_job: Site) -> None:
     Hooks of the extern step run as root in the job's cgroup, before Prolog and before Epilog; a refusal before Prolog
     keeps the job from starting.
     """
-    use(in_job, IN_JOB)
-    found = in_job.cluster.root("slurmhooks", "check")
-    assert found.returncode == 1
-    assert "with PrologFlags=RunInJob, Slurm never calls the 2 handlers of hook.spank.job_epilog" in found.stderr
+    in_job.hooks(recent=IN_JOB)
+    said = in_job.cluster.refusal()
+    assert "with PrologFlags=RunInJob, Slurm never calls the 2 handlers of hook.spank.job_epilog" in said
+    use(in_job, IN_JOB.partition("@hook.spank.job_prolog")[0])
     assert in_job.shell("sbatch --wait -N1 -o /dev/null --wrap true").returncode == 0
     rows = in_job.wait_for_records(1, place="epilog_slurmd") and in_job.records()
     calls = [row["place"] for row in rows]
@@ -348,9 +372,9 @@ def test_a_prolog_in_the_job(in_job: Site) -> None:
     in_job.forget_records()
     in_job.root(f"touch {RECORDS_D}/refuse")
     try:
-        said = in_job.shell("srun -N1 -t1 sh -c 'echo it runs'")
-        assert said.returncode != 0
-        assert "it runs" not in said.stdout
+        refused = in_job.shell("srun -N1 -t1 sh -c 'echo it runs'")
+        assert refused.returncode != 0
+        assert "it runs" not in refused.stdout
         places = {row["place"] for row in in_job.wait_for_records(1, place="epilog_slurmd") and in_job.records()}
         assert places == {"extern task_post_fork", "extern exit", "epilog_slurmd"}
         assert in_job.drained() == []

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from slurmhooks.recording.contents import Contents
-from slurmhooks.replay.fixture import compare, replay
+from slurmhooks.workshop.replay.fixture import compare, replay
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import HOOKS_D, Site, prepare
 

@@ -111,4 +111,4 @@ def test_hooks_run(redhat: Cluster) -> None:
     """Handlers run in slurmctld's workers and in tasks, also with the manifest."""
     for _ in range(2):
         assert hooked(redhat) == ["hooked", "hooked"]
-        redhat.root("/opt/slurmhooks/bin/slurmhooks", "compile", check=True)
+        redhat.root("/opt/slurmhooks/bin/slurmhooks", "deploy", check=True)

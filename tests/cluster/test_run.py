@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
 RUN = Path(__file__).parent / "run"
-pytestmark = pytest.mark.one_release
+pytestmark = [pytest.mark.one_release("24.11"), pytest.mark.moved]
 Factory = Callable[[str, str], "Cluster"]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 RUN = Path(__file__).parent / "run"
-pytestmark = pytest.mark.one_release
+pytestmark = pytest.mark.one_release("24.11")
 WITHOUT = ["setpriv", *(["--bounding-set", "-sys_admin"] if os.geteuid() == 0 else ["--no-new-privs"])]
 """Removes the rights from a process that a plain container lacks."""
 

@@ -10,6 +10,8 @@ import pytest
 from tests.cluster.containers import User, install
 from tests.cluster.scrun_lab import COPY, SLOW, alice, lab
 
+pytestmark = pytest.mark.one_release("24.11", "26.05")
+
 ERROR_ID = re.compile(r"\(error ([0-9a-f]{8})\); please tell your administrators")
 __all__ = ["alice", "lab"]  # fixtures
 

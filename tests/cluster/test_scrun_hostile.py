@@ -6,6 +6,8 @@ import pytest
 from tests.cluster.containers import User, install
 from tests.cluster.scrun_lab import alice, lab
 
+pytestmark = pytest.mark.one_release("24.11", "26.05")
+
 __all__ = ["alice", "lab"]
 
 HOOKS = """
@@ -36,7 +38,7 @@ LATE = "scrun.stage_in handler life:stage_in took more than 1 s"
 
 
 @pytest.mark.parametrize(
-    ("name", "line", "compiled"),
+    ("name", "line", "manifest"),
     [
         ("waits", f"DeadlineExceeded: {LATE}", True),
         ("spins", f"DeadlineExceeded: {LATE}", True),
@@ -47,17 +49,15 @@ LATE = "scrun.stage_in handler life:stage_in took more than 1 s"
     ],
     ids=["waits", "spins", "exits", "stuck", "crashes", "no manifest"],
 )
-def test_the_container_is_refused(alice: User, name: str, line: str, compiled: bool) -> None:
+def test_the_container_is_refused(alice: User, name: str, line: str, manifest: bool) -> None:
     """The user gets one line, the log the reason; the container does not run, its job ends, and no process is left."""
     install(alice.cluster, HOOKS)
-    if compiled:  # otherwise Python starts before scrun forks, and cannot be interrupted in the thread that stages
-        alice.cluster.root("slurmhooks", "compile", check=True)
-    try:
-        alice.bundle("/bin/sh", "-c", "echo never")
-        code, _ = alice.create(name, options="-v")
-        alice.wait_output(name, line)
-    finally:
-        alice.cluster.root("rm", "-f", "/etc/slurm/slurmhooks.manifest", check=True)
+    if not manifest:  # Python starts before scrun forks, and cannot be interrupted in the thread that stages
+        alice.cluster.deploy()
+        alice.cluster.root("rm", "/etc/slurm/slurmhooks.set/.manifest", check=True)
+    alice.bundle("/bin/sh", "-c", "echo never")
+    code, _ = alice.create(name, options="-v")
+    alice.wait_output(name, line)
     if "Exceeded" in line or "Exit" in line:
         alice.wait_output(name, "please tell your administrators")
         alice.wait_trace(f"{name} out")

@@ -14,6 +14,8 @@ from tests.cluster.own_readers import seeded
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.one_release("24.11", "26.05")
+
 CONTAINERS = 60
 PROGRAM = "/opt/mount_lists.py"
 FOLDER = "/var/tmp/mount lists"

@@ -73,7 +73,7 @@ def run(user: User, *command: str, options: str = "") -> str:
     return user.sh(line, env={"XDG_RUNTIME_DIR": "/run/user/2001"})
 
 
-@pytest.mark.one_release
+@pytest.mark.one_release("24.11")
 def test_podman_run(podman: User) -> None:
     """`podman run` runs a container as a job of the user, returns its output, and leaves nothing staged."""
     output = run(podman, "/bin/sh", "-c", "echo inside; id -u; echo job $SLURM_JOB_ID")
@@ -83,7 +83,7 @@ def test_podman_run(podman: User) -> None:
     podman.cluster.wait(lambda: podman.sh("ls -A /run/user/2001/slurm/scrun") == "", what="end of the anchor")
 
 
-@pytest.mark.one_release
+@pytest.mark.one_release("24.11")
 def test_podman_with_a_volume(podman: User) -> None:
     """A volume is copied to the job, and the container's changes are copied back."""
     podman.sh("mkdir -p bundle-volume; echo input > bundle-volume/in")
@@ -92,7 +92,7 @@ def test_podman_with_a_volume(podman: User) -> None:
     podman.wait(lambda: podman.sh("cat bundle-volume/out", check=False) == "made\n", "the changed volume")
 
 
-@pytest.mark.one_release
+@pytest.mark.one_release("24.11")
 def test_podman_with_mounts_on_mounts(podman: User) -> None:
     """Shared memory and a volume below a tmpfs are what they are without Slurm, and the volume's changes come back."""
     script = "echo x > /dev/shm/x && cat /dev/shm/x /run/a/in && echo made > /run/a/out; ls /dev /run/a"

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What was deployed is in force in real daemons and launches, whatever happens to the files that people edit."""
 
+import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +13,8 @@ from tests.cluster.spank.site import site as prepared
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
+
+pytestmark = [pytest.mark.one_release, pytest.mark.deploys]
 
 SUBMIT = """
 from slurmhooks import hook, log
@@ -208,6 +212,87 @@ def test_what_slurmctld_refuses(lent: Site) -> None:
     assert in_force(lent) == ("1", "1", "one")
 
 
+@pytest.mark.parametrize("how", ["rm -f", "truncate -s 60"])
+def test_a_damaged_set(lent: Site, how: str) -> None:
+    """slurmctld that starts with a set that lost a handler refuses submissions, and says why; rollback ends that."""
+    for version in (1, 2):
+        fill(lent, version)
+        lent.root("slurmhooks deploy")
+    lent.root(f"{how} $(readlink -f /etc/slurm/slurmhooks.set)/hooks.d/submit.py")
+    submit = "sbatch --hold --output=/dev/null --wrap=true"
+    assert "set 2 in slurmctld" in lent.shell(submit).stdout  # what was loaded stays
+    lent.cluster.restart("slurmctld")
+    refused = lent.shell(submit)
+    assert refused.returncode == 1
+    assert "hooks could not be loaded" in refused.stdout, refused.stdout
+    assert "no longer what was deployed, so nothing of it is loaded: hooks.d/submit.py" in lent.cluster.log("slurmctld")
+    lent.root("scancel --user=alice; slurmhooks rollback")
+    assert in_force(lent) == ("1", "1", "one")
+
+
+AWAY = f"rm -rf /etc/slurm/slurmhooks.set /etc/slurm/slurmhooks.d {Path(PLUGIN).parent}/slurmhooks/expects-set"
+"""Leaves a machine as an earlier release did, which has read the files themselves."""
+
+
+def test_sources_that_were_never_deployed(lent: Site) -> None:
+    """A slurmctld that starts with sources alone refuses submissions: an earlier release may have run these files.
+
+    Launches go on without hooks, because somebody may be writing the first ones; the log says so.
+    """
+    fill(lent, 1)
+    lent.root("slurmhooks deploy")
+    lent.root(AWAY)
+    why = "slurmhooks.toml: was never deployed, so no hooks are in force: 'slurmhooks deploy'"
+    assert in_force(lent) == ("1", "", "")  # what slurmctld has loaded stays
+    assert why in lent.cluster.log("n1")
+    lent.cluster.restart()
+    refused = lent.shell("sbatch --hold --output=/dev/null --wrap=true")
+    assert refused.returncode == 1
+    assert "hooks could not be loaded" in refused.stdout, refused.stdout
+    assert why in lent.cluster.log("slurmctld")
+    for command in ("check", "status", "info"):
+        done = lent.cluster.root("slurmhooks", command)
+        assert (done.returncode, why in done.stderr) == (1, True), done.stderr
+    lent.root("slurmhooks deploy")
+    assert in_force(lent) == ("1", "1", "one")
+
+
+def test_no_sources_and_no_set(lent: Site) -> None:
+    """A machine that never had hooks has none, and all goes on; the first set comes without a restart."""
+    fill(lent, 1)
+    lent.root(f"{AWAY}; mv /etc/slurm/hooks.d /etc/slurm/slurmhooks.toml /root/away")
+    lent.cluster.restart()
+    said = lent.shell("sbatch --hold --output=/dev/null --wrap=true")
+    assert (said.returncode, "in slurmctld" in said.stdout) == (0, False), said.stdout
+    assert lent.shell("srun -Q -w n1 sh -c 'test -z \"$SET\"'").returncode == 0
+    assert "nothing has been deployed on this machine, so it has no hooks" in lent.cluster.log("slurmctld")
+    fill(lent, 1)
+    lent.root("scancel --user=alice; slurmhooks deploy")
+    assert in_force(lent) == ("1", "1", "one")
+
+
+def test_an_upgrade(lent: Site) -> None:
+    """`install` puts in force what an earlier release has read, or installs nothing if that does not load."""
+    fill(lent, 1)
+    lent.root(f"{AWAY}; touch /etc/slurm/slurmhooks.manifest")
+    lent.root(f"cp -r {Path(PLUGIN).parent} /root/build")
+    lent.root("cd /etc/slurm; [ ! -e scrun.lua ] || cp scrun.lua /root/build/scrun.lua.in")  # 22.05 has no scrun
+    assert lent.shell("srun -Q true").returncode
+    install = ("slurmhooks", "install", "--from", "/root/build")
+    lent.cluster.put("def (", "/etc/slurm/hooks.d/wrong.py")
+    refused = lent.cluster.root(*install)
+    assert refused.returncode == 1
+    assert "/etc/slurm/hooks.d/wrong.py:1: " in refused.stderr
+    assert "nothing is installed" in refused.stderr
+    lent.root("rm /etc/slurm/hooks.d/wrong.py")
+    done = lent.cluster.root(*install)
+    assert done.returncode == 0, done.stderr
+    assert "in force; before: none" in done.stdout
+    lent.cluster.restart()
+    assert in_force(lent) == ("1", "1", "one")
+    lent.root("rm /etc/slurm/slurmhooks.manifest")
+
+
 def test_a_job_that_outlives_deployments(lent: Site) -> None:
     """A step whose handlers are needed at its end runs those of the set that it began with, after 20 deployments."""
     fill(lent, 0)
@@ -240,3 +325,63 @@ def test_off_and_on(lent: Site) -> None:
     assert lent.shell("srun -Q -w n1 true").returncode == 0
     lent.root("slurmhooks on")
     assert in_force(lent) == ("3", "3", "one")
+
+
+NUMBERED = """
+import json, os
+from slurmhooks import hook
+
+START = open("/proc/self/stat").read().rsplit(") ", 1)[1].split()[19]
+
+def note(what):
+    line = json.dumps([f"{os.getpid()} {START}", "FILE", what, NUMBER]) + chr(10)
+    fd = os.open("/opt/spank/numbers", os.O_WRONLY | os.O_APPEND)
+    os.write(fd, line.encode())
+    os.close(fd)
+
+for name in ("init", "init_post_opt", "local_user_init", "user_init", "task_init", "task_exit", "exit"):
+    def made(name):
+        def handler(spank):
+            note(name)
+        handler.__qualname__ = name
+        return handler
+    getattr(hook.spank, name)(made(name))
+
+@hook.job_submit
+def submit(job):
+    note("submit")
+    job.comment = f"{job.comment or ''}NUMBER "
+"""
+"""A file that notes the number of its set in each process; two of them show whether a process has mixed sets."""
+
+
+@pytest.mark.parametrize("count", [pytest.param(12, id="12"), pytest.param(200, id="200", marks=pytest.mark.soak)])
+def test_each_process_has_one_set(lent: Site, count: int) -> None:
+    """While sets are deployed one after the other, every call of a process is of one set, and so is each request."""
+    lent.root("cd /etc/slurm; rm -rf hooks.d/*; echo '[hooks]' > slurmhooks.toml; : > /opt/spank/numbers")
+    lent.root("chmod 666 /opt/spank/numbers; printf 'paths = [\"hooks.d/*.py\"]\\n' >> /etc/slurm/slurmhooks.toml")
+    for name in ("a", "b"):
+        lent.cluster.put(NUMBERED.replace("FILE", name), f"/opt/{name}.py")
+    write = "for file in a b; do sed s/NUMBER/$number/ /opt/$file.py > /etc/slurm/hooks.d/$file.py; done"
+    lent.root(f"number=0; {write}; slurmhooks deploy; rm -f /opt/stop")
+    load = "while [ ! -e /opt/stop ]; do srun -Q true; sbatch --output=/dev/null --wrap=true; done"
+    lent.shell(f"cd; setsid sh -c '{load}' < /dev/null > /dev/null 2> srun.err &")
+    try:
+        for number in range(1, count + 1):
+            lent.root(f"number={number}; {write}; slurmhooks deploy")
+    finally:
+        lent.root("touch /opt/stop")
+    lent.wait_until_idle()
+    calls = [json.loads(line) for line in lent.root("cat /opt/spank/numbers").splitlines()]
+    of_process: dict[str, set[int]] = {}
+    for process, _, what, number in calls:
+        if (
+            what != "submit"
+        ):  # a worker of slurmctld serves one set, and may have the number of a process that has ended
+            of_process.setdefault(process, set()).add(number)
+    assert [numbers for numbers in of_process.values() if len(numbers) != 1] == []
+    assert len({number for _, _, _, number in calls}) > count / 2
+    comments = set(lent.root("squeue --noheader --states=all --format=%k").splitlines())
+    assert [text for text in comments if len(set(text.split())) != 1] == []
+    assert not lent.root("cat /home/alice/srun.err").strip()
+    assert lent.drained() == []

@@ -48,7 +48,6 @@ def lent(cluster: "Cluster") -> Site:
     cluster.put(HEAD + NOTE + LEVEL, FILE)
     prepared.hooks()
     prepared.plugstack(f"required spank_python.so {FILE}")
-    prepared.compile()
     cluster.restart()
     return prepared
 
@@ -114,7 +113,6 @@ def test_scrun(lent: Site, alice: User) -> None:
     if not lent.cluster.has_scrun:
         pytest.skip(f"Slurm {lent.cluster.release} has no scrun that works")
     install(lent.cluster, COPY)
-    lent.compile()
     alice.bundle("/bin/true")
     records = next(filter(None, (records_of_container(lent, alice, f"demo{number}") for number in range(TRIES))), [])
     (init,) = [record for record in records if record["callback"] == "init" and record["program"] == "scrun"]
@@ -133,7 +131,6 @@ def test_a_refusal_in_scrun(lent: Site, alice: User) -> None:
         HEAD + '@hook.spank.init(contexts="allocator")\ndef no(spank):\n    raise Reject("no containers here")\n', FILE
     )
     install(lent.cluster, COPY)
-    lent.compile()
     alice.bundle("/bin/true")
     code, output = alice.create("demo")
     assert (code, "no containers here" in output) == (1, True), output

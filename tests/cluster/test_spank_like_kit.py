@@ -103,7 +103,7 @@ def lent(cluster: "Cluster") -> Site:
     """A cluster whose only line of plugstack.conf has the hook file, with an argument."""
     prepared = site(cluster)
     prepared.hooks(kit=HOOKS)
-    prepared.plugstack(f"required spank_python.so /etc/slurm/hooks.d/kit.py {RECORDS}")
+    prepared.plugstack(f"required spank_python.so hooks.d/kit.py {RECORDS}")
     prepared.cluster.restart()
     return prepared
 

@@ -11,7 +11,7 @@ from tests.cluster.spank.site import Site, settle, site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.stopped, pytest.mark.one_release]
 
 EXAMPLES = Path(__file__).parents[2] / "contrib" / "examples"
 BASE = "/scratch/private"
@@ -89,6 +89,8 @@ def test_a_namespace_of_processes(lent: Site) -> None:
     settle(lent)
     lent.root("mkdir -p /etc/slurm/pids")
     lent.cluster.put(PIDS, "/etc/slurm/pids/pids.py")
+    toml = lent.root("cat /etc/slurm/slurmhooks.toml")
+    lent.cluster.put("[hooks]\npaths = []\n", "/etc/slurm/slurmhooks.toml")
     lent.plugstack("required spank_python.so pids/*.py")
     try:
         done = lent.shell("srun -Q -w n1 -n2 sh -c 'sh -c \"echo \\$\\$; exit 3\"; exit $?'")
@@ -99,6 +101,7 @@ def test_a_namespace_of_processes(lent: Site) -> None:
         assert lent.drained() == []
     finally:
         lent.plugstack("required spank_python.so")
+        lent.cluster.put(toml, "/etc/slurm/slurmhooks.toml")
 
 
 def test_a_container(lent: Site) -> None:

@@ -18,11 +18,10 @@ COMMANDS = ("srun", "salloc", "sbatch")
 
 @pytest.fixture(scope="module")
 def options(cluster: "Cluster") -> Site:
-    """A site with options of every kind, and a hook manifest, from which C registers them."""
+    """A site with options of every kind, which C registers from the manifest."""
     lent = site(cluster)
     lent.hooks(options=(HERE / "options.py").read_text())
     lent.plugstack("required spank_python.so")
-    lent.compile()
     return lent
 
 
@@ -173,7 +172,7 @@ def test_refused_in_the_step(options: Site, command: str, mode: str) -> None:
 
 def hide(lent: Site, mode: str) -> None:
     """Move the manifest away, or back."""
-    pair = ("slurmhooks.manifest", "hidden")
+    pair = ("slurmhooks.set/.manifest", "slurmhooks.set/.hidden")
     source, target = pair if mode == "python" else pair[::-1]
     lent.root(f"cd /etc/slurm; test ! -e {source} || mv {source} {target}")
 
@@ -269,3 +268,52 @@ def test_het_batch_job(options: Site) -> None:
     values = [record["values"] for record in options.wait_for_records(context="remote", callback="task_init")]
     assert len(values) == 4, options.shell("cd; cat out").stdout
     assert all(value.get("opt-word") == "a" for value in values)
+
+
+RELATIVE = """
+import os
+from slurmhooks import Reject, hook
+
+folder = hook.spank.option("opt-folder", "FOLDER", usage="a folder of the user")
+word = hook.spank.option("opt-word", "WORD", usage="a or b")
+
+@folder.check
+def absolute(text):
+    if "forged" in text:
+        raise Reject("no such folder")
+    return os.path.abspath(text)
+
+@word.check
+def once(text):
+    return {"a": "first", "b": "second"}[text]
+
+@hook.spank.task_init
+def show(spank):
+    spank.env["SHOWN"] = f"shown {folder.value} {word.value}"
+"""
+"""A check whose result depends on the folder, and one that does not take its own result."""
+
+
+def test_a_value_is_what_the_check_has_made_in_the_command(cluster: "Cluster") -> None:
+    """Tasks and batch jobs have the value of the command that the user has called, and no variable of it is left."""
+    lent = site(cluster)
+    lent.hooks(relative=RELATIVE)
+    lent.plugstack("required spank_python.so")
+    lent.cluster.deploy()
+    show = "sh -c 'printenv SHOWN; env | grep SLURMHOOKS_OPTION'"
+    given = "--opt-folder=x --opt-word=b"
+    for command, shown in {
+        f"srun -Q {given} {show}": ["/opt/x second"],
+        f"srun -Q {given} printenv SHOWN : --opt-folder=y printenv SHOWN": [
+            "/opt/y second", "/opt/y second"  # of srun's options, Slurm passes on the last ones
+        ],
+        f'salloc -Q {given} sh -c "cd /; srun -Q {show}"': ["/opt/x second"],
+        f'sbatch -Q -W -o /tmp/shown {given} --wrap "cd /; srun -Q {show}"; cat /tmp/shown': ["/opt/x second"],
+    }.items():  # fmt: skip
+        done = lent.shell(f"cd /opt; {command}")
+        assert sorted(re.findall("shown (.*)", done.stdout)) == shown, (command, done.stdout)
+        assert "SLURMHOOKS_OPTION" not in done.stdout
+    # What the user writes there is checked as every text of the user.
+    forged = "export _SLURMHOOKS_OPTION_python_opt_folder=2:/zforged; "
+    done = lent.shell(f"{forged} cd /opt; srun -Q --opt-folder=/z {show}")
+    assert (done.returncode != 0, "no such folder" in done.stdout, "shown" in done.stdout) == (True, True, False)

@@ -12,6 +12,8 @@ from tests.cluster.spank.steps import remote, run, use
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.one_release
+
 
 @pytest.mark.parametrize("mode", ["python", "manifest"])
 def test_64_tasks_on_a_node(lent: Site, mode: str) -> None:
@@ -25,8 +27,8 @@ def each(spank):
     note(spank, task=task, status=spank.task_exit_status.exit_code if spank.callback == "task_exit" else None)
 """,
     )
-    if mode == "manifest":
-        lent.compile()
+    if mode == "python":
+        lent.without_manifest()
     done = lent.shell("srun -Q -w n1 --overcommit -n64 sh -c 'exit $((SLURM_PROCID % 7))'")
     assert done.returncode == 6
     records = remote(lent, 4 * 64 + 4)
@@ -68,8 +70,8 @@ def task(spank):
         raise Reject("not this one")
 """,
     )
-    if mode == "manifest":
-        lent.compile()
+    if mode == "python":
+        lent.without_manifest()
     show = r"""sh -c 'echo "$SLURM_PROCID|$PLAIN|${GONE-none}|${LOST-none}|$(printf %s "$ODD" | md5sum)|$WORD"' """
     lines = {}
     for count in (2, 8):

@@ -11,6 +11,8 @@ from tests.cluster.spank.site import HERE, Site, site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.one_release
+
 GIVEN = "--req-word='x y' --req-number=3 --req-flag --req-maybe=z"
 GIVEN_VALUES = {"req-word": "x y", "req-number": 3, "req-flag": True, "req-maybe": "z"}
 SET_VALUES = {"req-word": requests.WORD, "req-number": 7, "req-flag": True, "req-maybe": True}
@@ -23,8 +25,6 @@ def requested(cluster: "Cluster") -> Site:
     lent = site(cluster)
     lent.hooks(requests=(HERE / "requests.py").read_text())
     lent.plugstack("required spank_python.so")
-    lent.compile()
-    lent.root("slurmhooks reload")
     cluster.put((HERE / "submit.c").read_text(), f"{CLIENT}.c")
     lent.root(f"gcc {CLIENT}.c -o {CLIENT} -lslurm")
     return lent
@@ -116,7 +116,6 @@ def test_records(requested: Site) -> None:
     text = (HERE / "requests.py").read_text()
     reader = '@hook.job_modify\ndef read(record):\n    write_down(hook="job_modify", word=word.of(record))\n'
     requested.hooks(requests=f"{text}\n\n{reader}")
-    requested.root("slurmhooks compile; slurmhooks reload")
     requested.forget_records()
     done = requested.shell("cd; sbatch --parsable -H -o /dev/null --req-word='x y' --wrap true")
     requested.shell(f"scontrol update jobid={done.stdout.strip()} comment=other")
@@ -132,8 +131,8 @@ def test_a_node_without_the_option(requested: Site, mode: str) -> None:
     def files(content: str, line: str) -> None:
         requested.hooks(requests=content)
         requested.plugstack(line)
-        if mode == "manifest":
-            requested.compile()
+        if mode == "python":
+            requested.without_manifest()
 
     gone = text + '\n\nhook.spank.option("req-gone", "WORD", usage="on login nodes only")\n'
     for line, ran in (("", True), ("missing_options=refuse", False)):
@@ -158,7 +157,6 @@ def test_a_node_without_the_option(requested: Site, mode: str) -> None:
 def test_components(requested: Site) -> None:
     """Each component of a heterogeneous job has its own values."""
     requested.hooks(requests=(HERE / "requests.py").read_text())
-    requested.root("slurmhooks compile; slurmhooks reload")
     requested.forget_records()
     done = requested.shell("cd; sbatch --parsable -H -o /dev/null --req-word=a : --req-word=b --req-flag --wrap true")
     assert done.returncode == 0, done.stdout

@@ -10,7 +10,7 @@ import pytest
 from slurmhooks.spank.callbacks import PLACES
 from slurmhooks.spank.fields import ITEMS
 from slurmhooks.spank.functions import FUNCTIONS
-from tests.cluster.spank.site import HERE, HOOKS_D, SLURM_CONF, Site, job_id_of
+from tests.cluster.spank.site import HERE, PLUGSTACK, SLURM_CONF, Site, job_id_of
 from tests.cluster.test_spank_failures import ROWS, Result
 
 ALICE = 2001
@@ -18,16 +18,16 @@ COUNTING = (HERE / "counting.py").read_text()
 MODES = ("python", "manifest")
 
 
-def use(lent: Site, text: str, mode: str = "python", line: str = "required spank_python.so") -> None:
-    """Install one hook file, with or without a manifest, and remove records."""
+def use(lent: Site, text: str, mode: str = "manifest", line: str = "required spank_python.so") -> None:
+    """Put one hook file in force, with or without a manifest, and remove records."""
     lent.root("scancel --user=alice")
     lent.wait_until_idle()
     lent.resume()
     lent.hooks(hooks=text)
     lent.plugstack(line)
     lent.forget_records()
-    if mode == "manifest":
-        lent.compile()
+    if mode == "python":
+        lent.without_manifest()
 
 
 def batch(lent: Site, script: str, options: str) -> tuple[int, str, str]:
@@ -323,8 +323,8 @@ CASES = {
     "default": (FAILS_IN, "", "node"),
     "node": (FAILS_IN, "init_failure_mode=node", "node"),
     "job": (FAILS_IN, "init_failure_mode=job", "job"),
-    "job, before a glob": (FAILS_IN, f"init_failure_mode=job {HOOKS_D}/hooks.py", "job"),
-    "an argument of handlers": (FAILS_IN, f"{HOOKS_D}/hooks.py init_failure_mode=job", "node"),
+    "job, before a glob": (FAILS_IN, "init_failure_mode=job hooks.d/hooks.py", "job"),
+    "an argument of handlers": (FAILS_IN, "hooks.d/hooks.py init_failure_mode=job", "node"),
     "job, but a handler says node": (NAMES_ITS_CODE, "init_failure_mode=job", "node"),
     "hook file that does not load": (LOADS_NOWHERE_BUT_LOCALLY, "init_failure_mode=job", "job"),
 }
@@ -367,7 +367,9 @@ def test_init_failure_mode_of_old_releases(lent: Site) -> None:
 
 def test_a_wrong_init_failure_mode(lent: Site) -> None:
     """An unknown value stops no command, and `check` has a list of the valid ones."""
-    use(lent, COUNTING, line="required spank_python.so init_failure_mode=jobs")
+    use(lent, COUNTING)
+    lent.cluster.deploy()
+    lent.root(f"echo required spank_python.so init_failure_mode=jobs > {PLUGSTACK}")
     assert lent.shell("srun true").returncode == 0
     report = lent.cluster.root("slurmhooks", "check")
     assert report.returncode == 1

@@ -11,7 +11,7 @@ from tests.cluster.spank.steps import HEAD
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.stopped, pytest.mark.one_release]
 
 STATES = "/run/slurmhooks-state"
 NOTE = (
@@ -73,10 +73,9 @@ def lent(cluster: "Cluster") -> Site:
 
 
 def use(lent: Site, text: str) -> None:
-    """Install one hook file with a manifest, and remove records."""
+    """Put one hook file in force, and remove records."""
     settle(lent)
     lent.hooks(hooks=text)
-    lent.compile()
     lent.cluster.restart("n1", "n2")
     lent.forget_records()
 
@@ -224,7 +223,7 @@ def epilog(spank):
     show(spank, arg=spank.args[0])
 """
     )
-    lent.plugstack(*(f"required spank_python.so /etc/slurm/hooks.d/*.py {word}" for word in ("a", "b")))
+    lent.plugstack(*(f"required spank_python.so hooks.d/*.py {word}" for word in ("a", "b")))
     lent.cluster.restart("n1", "n2")
     lent.forget_records()
     try:
@@ -238,9 +237,9 @@ def epilog(spank):
 
 
 EDITS = (
-    ("a", "/etc/slurm/hooks.d/*.py x", "/etc/slurm/hooks.d/*.py y"),
-    ("b", "/etc/slurm/hooks.d/*.py x", "/etc/slurm/hooks.d/hooks.py"),
-    ("c", "/etc/slurm/hooks.d/*.py x", "/etc/slurm/more.py", "/etc/slurm/hooks.d/*.py z"),
+    ("a", "hooks.d/*.py x", "hooks.d/*.py y"),
+    ("b", "hooks.d/*.py x", "hooks.d/hooks.py"),
+    ("c", "hooks.d/*.py x", "/etc/slurm/more.py", "hooks.d/*.py z"),
 )
 """A name, the line at the prolog, and the lines afterwards."""
 OTHER = "from slurmhooks import hook\n@hook.spank.task_init\ndef task(spank): pass\n"
@@ -263,6 +262,7 @@ def test_an_edit_of_plugstack_conf(lent: Site, edit: tuple[str, ...]) -> None:
         job = int(lent.shell(f"sbatch --parsable -w n1 -o /dev/null --wrap '{script}'").stdout)
         lent.wait_for_records(callback="task_init", job=job)  # the batch step
         lent.plugstack(*(f"required spank_python.so {line}" for line in after))
+        lent.cluster.deploy()
         lent.root(f"touch {go}")
         records = ended(lent, job)
         seen = [(record["callback"], record["state"]) for record in records if record["callback"] != "job_prolog"]

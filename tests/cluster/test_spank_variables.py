@@ -10,6 +10,8 @@ from tests.cluster.spank.site import Site, site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.one_release
+
 HOOKS = """
 import json
 from slurmhooks import hook
@@ -33,7 +35,6 @@ def lent(cluster: "Cluster") -> Site:
     made = site(cluster)
     made.hooks(variables=HOOKS)
     made.plugstack("required spank_python.so")
-    made.compile()
     return made
 
 

@@ -13,33 +13,33 @@ from tests.cluster.job_submit_site import CONF, HOOKS_D, TOML, Site
 pytestmark = [pytest.mark.one_release("26.05"), pytest.mark.stopped]
 
 RULES = """
-[policy]
+[rules]
 refusals = "all"
 
-[policy_defaults]
+[rules.defaults]
 default_partition = "debug"
 
 [job_submit]
 workers = 2
 
-[[policies]]
+[[rule]]
 rule = "require_time"
 updates = "ignore"
-message = "name a time"
+message = "\\u001b[31mname a time\\u001b[0m"
 
-[[policies]]
+[[rule]]
 rule = "reserved_names"
 updates = "ignore"
 names = ["sys-*"]
 
-[[policies]]
+[[rule]]
 rule = "notice"
 name = "hello"
 message = "hello {user}"
 """
 REFUSED = (
-    "name a time [policies:require_time]",
-    "the job name sys-x is reserved: choose another one with --job-name [policies:reserved_names]",
+    "\x1b[31mname a time\x1b[0m (rule:require_time)",
+    "the job name sys-x is reserved: choose another one with --job-name (rule:reserved_names)",
 )
 LOG = "/var/log/slurm/slurmhooks/job_submit.jsonl"
 
@@ -48,11 +48,9 @@ LOG = "/var/log/slurm/slurmhooks/job_submit.jsonl"
 def site(cluster: Cluster) -> Iterator[Site]:
     """The cluster with these rules, and no other hooks."""
     site = Site(cluster)
-    cluster.without_spank()
     site.clear()
     site.conf("JobSubmitPlugins=python\n")
     cluster.put(RULES, TOML)
-    site.reload()
     yield site
     site.clear()
     cluster.put("", CONF)
@@ -79,8 +77,9 @@ def test_all_refusals_at_once(site: Site) -> None:
     """A user reads each refusal in one line, with the label of its rule; who mends all is accepted."""
     for command in (("sbatch", "--wrap=true"), ("srun", "true"), ("salloc", "true")):
         said = site.said(command[0], "-J", "sys-x", *command[1:])
-        assert [line.partition("error: ")[2] for line in lines(said, "[policies:")] == list(REFUSED), said
+        assert [line.partition("error: ")[2] for line in lines(said, "(rule:")] == list(REFUSED), said
         assert "hello" not in said
+    assert "\x1b" not in site.cluster.log() + site.cluster.root("cat", LOG).stdout
     assert "Submitted" in sbatch(site, "-t1", "-J", "other")
 
 
@@ -99,11 +98,11 @@ def book(job):
 
 def test_refusals_of_hook_files_at_once(site: Site) -> None:
     """A handler without effects refuses together with the rules; one with effects runs only for accepted jobs."""
-    site.cluster.put(RULES + f'\n[hooks]\npaths = ["{HOOKS_D}/*.py"]\n', TOML)
+    site.cluster.put(RULES + '\n[hooks]\npaths = ["hooks.d/*.py"]\n', TOML)
     site.hooks(HANDLERS, "all.py")
     said = sbatch(site, "-J", "sys-x")
-    assert [line.partition("error: ")[2] for line in lines(said, "]")] == [
-        *REFUSED, "say why with --comment [all:comment]"
+    assert [line.partition("error: ")[2] for line in lines(said, ")")] == [
+        *REFUSED, "say why with --comment (all:comment)"
     ], said  # fmt: skip
     assert "say why" in sbatch(site, "-t1", "-J", "unbooked")
     assert site.told() == []
@@ -111,7 +110,6 @@ def test_refusals_of_hook_files_at_once(site: Site) -> None:
     assert site.told() == [{"booked": "booked"}]
     site.cluster.root("sh", "-c", f"rm {HOOKS_D}/all.py")
     site.cluster.put(RULES, TOML)
-    site.reload()
 
 
 def test_preflight(site: Site) -> None:
@@ -135,11 +133,10 @@ def test_preflight(site: Site) -> None:
 
 
 def test_notices_once_a_day(site: Site) -> None:
-    """Each user reads a notice once a day, from either worker, also after a reload and a restart of slurmctld."""
+    """Each user reads a notice once a day, from either worker, also after a deployment and a restart of slurmctld."""
     user = "bob"
     site.cluster.root("sh", "-c", f"rm -f {LOG}")
     site.cluster.put(RULES.replace('"hello"', '"once"'), TOML)
-    site.reload()
     said = [sbatch(site, "-t1", user=user) for _ in range(4)]
     assert [len(lines(text, f"hello {user}")) for text in said] == [1, 0, 0, 0], said
     assert "hello alice" in sbatch(site, "-t1", "-n1", user="alice")
@@ -152,7 +149,6 @@ def test_notices_once_a_day(site: Site) -> None:
 def test_a_dropped_answer_is_not_read(site: Site) -> None:
     """What a program has dropped that calls sbatch, the user reads with the next srun; after that it is read."""
     site.cluster.put(RULES.replace('"hello"', '"dropped"'), TOML)
-    site.reload()
     assert "Submitted" in site.run("sh", "-c", "exec sbatch -o/dev/null -t1 --wrap=true 2>/dev/null").stdout
     said = [site.run("srun", "-t1", "true").stderr for _ in range(2)]
     assert [len(lines(text, "hello alice")) for text in said] == [1, 0], said
@@ -162,7 +158,6 @@ def test_a_dropped_answer_is_not_read(site: Site) -> None:
 def test_programs_read_no_notices(site: Site) -> None:
     """With --parsable there is no notice on standard error, and the next command without it shows it; refusals stay."""
     site.cluster.put(RULES.replace('"hello"', '"quiet"'), TOML)
-    site.reload()
     for options in (("--parsable",), ("--pars",)):
         done = site.run("sbatch", "--hold", "-o/dev/null", "-t1", *options, "--wrap=true")
         assert (done.returncode, done.stderr) == (0, ""), done.stderr
@@ -172,6 +167,37 @@ def test_programs_read_no_notices(site: Site) -> None:
     assert (done.stdout.strip().isdigit(), done.stderr) == (True, "")
     assert REFUSED[0] in site.run("sbatch", "--parsable", "--wrap=true").stderr
     assert "hello alice" in sbatch(site, "-t1")
-    site.cluster.put(RULES.replace("[policy]", '[policy]\nnotices = "always"'), TOML)
-    site.reload()
+    site.cluster.put(RULES.replace("[rules]", '[rules]\nnotices = "always"'), TOML)
     assert all("hello alice" in sbatch(site, "-t1", "--parsable") for _ in range(2))
+
+
+FILLING = """
+[rules.defaults]
+default_partition = "debug"
+
+[[rule]]
+rule = "default_time"
+updates = "ignore"
+value = 120
+
+[[rule]]
+rule = "time_ceiling"
+updates = "ignore"
+limit = 60
+except_users = ["bob"]
+"""
+
+
+def test_refusals_say_what_was_filled_in(site: Site) -> None:
+    """Who is refused for what a rule has filled in reads both; only who is accepted reads what the job gets."""
+    site.cluster.put(FILLING, TOML)
+    try:
+        assert [line.partition("error: ")[2] for line in sbatch(site).splitlines()][:-1] == [
+            "at most 01:00:00 in partition debug; the job would have 02:00:00 (--time) (rule:time_ceiling)",
+            "you gave no --time: 02:00:00 was filled in",
+        ]
+        said = sbatch(site, user="bob")
+        assert "no --time given: limited to 02:00:00" in said
+        assert "Submitted" in said
+    finally:
+        site.cluster.put(RULES, TOML)

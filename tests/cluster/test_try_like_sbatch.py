@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`try` reads batch scripts as sbatch does: it computes the same request as a real slurmctld receives from sbatch."""
+"""The kit reads single options of scripts as the newest sbatch does: it computes what slurmctld receives."""
 
 import json
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from slurmhooks.fields.rows import Computed, rows
-from slurmhooks.testing import FakeJob, sbatch
-from slurmhooks.testing.job_submit import values_of
+from slurmhooks.fields.rows import NEWEST, Computed, rows
+from slurmhooks.testing import FakeJob
 from slurmhooks.values import UNLIMITED
+from slurmhooks.workshop.testing import sbatch
+from slurmhooks.workshop.testing.job_submit import values_of
 from tests.cluster.conftest import Cluster
-from tests.cluster.job_submit_site import place
 from tests.cluster.sbatch_scripts import FILES, RELATIVE, SCRIPTS
+
+pytestmark = pytest.mark.one_release("26.05")
 
 FOLDER = "/var/tmp/like-sbatch"
 HOOK_FILE = "/etc/slurm/hooks.d/like_sbatch.py"
@@ -72,17 +73,15 @@ ADDED = ("SLURM_", "OMPI_", "PRTE_", "HYDRA_", "I_MPI_", "PWD", "_", "SHLVL", "O
 
 
 @pytest.fixture(scope="module")
-def submitting(cluster: Cluster) -> Iterator[Cluster]:
+def submitting(cluster: Cluster) -> Cluster:
     """Return a cluster whose slurmctld records and refuses each submission."""
-    if cluster.version < (23, 11):
-        pytest.skip("compared with 23.11 and later")
-    cluster.without_spank()
+    if cluster.version != NEWEST:
+        pytest.skip("compared with the newest release")
     cluster.root("mkdir", "-p", FOLDER, check=True)
     cluster.root("chmod", "777", FOLDER, check=True)
-    place(cluster, HOOK, HOOK_FILE)
-    yield cluster
-    cluster.root("rm", "-f", HOOK_FILE, check=True)
-    cluster.root("slurmhooks", "reload")
+    cluster.put(HOOK, HOOK_FILE)
+    cluster.deploy()
+    return cluster
 
 
 def plain(value: Any) -> Any:

@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 
     from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.deploys
+
 PROJECT = Path(__file__).parents[2]
 PARTS = parts((PROJECT / "docs" / "tutorial.md").read_text())
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "slurmhooks")
 AS_BEFORE = """
 cd /etc/slurm
 echo '# Nothing is switched on.' | tee local.conf > plugstack.conf
-rm -rf slurmhooks.toml slurmhooks.manifest slurmhooks.set slurmhooks.d hooks.d /var/log/slurm/slurmhooks
+rm -rf slurmhooks.toml slurmhooks.set slurmhooks.d hooks.d /var/log/slurm/slurmhooks
 """
 FRESH = """
 rm -rf /opt/slurmhooks /usr/local/bin/slurmhooks
@@ -33,7 +35,7 @@ printf '[global]\\nno-index = true\\nfind-links = %s\\n' ~/wheels > /etc/pip.con
 """
 
 
-@pytest.mark.one_release
+@pytest.mark.one_release("24.11")
 def test_the_first_hook(cluster: "Cluster") -> None:
     """Each command after the installation prints what the page shows; nothing of slurmhooks is switched on before."""
     cluster.root("sh", "-ec", AS_BEFORE, check=True)

@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 
-from tests.cluster.job_submit_site import Site, prepare
+from tests.cluster.job_submit_site import TOML, Site, prepare
 
 pytestmark = [pytest.mark.one_release("22.05"), pytest.mark.stopped]
 
@@ -128,13 +128,7 @@ except BlockingIOError:
 def site(cluster) -> Site:  # type: ignore[no-untyped-def]
     """A slurmctld of root whose workers run as nobody."""
     instance = prepare(cluster, "SlurmUser=root\nJobSubmitPlugins=python\n")
-    cluster.root(
-        "sh",
-        "-ec",
-        "cat > /etc/slurm/slurmhooks.toml; touch -d '1 minute ago' /etc/slurm/slurmhooks.toml",
-        input='[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n[job_submit]\nuser = "nobody"\ntimeout = 5\n',
-        check=True,
-    )
+    cluster.put('[hooks]\npaths = ["hooks.d/*.py"]\n[job_submit]\nuser = "nobody"\ntimeout = 5\n', TOML)
     instance.hooks(HOOKS)
     cluster.restart()
     return instance
@@ -211,4 +205,4 @@ def test_periodic_rules(site: Site) -> None:
         "root 600",
         "root 600",
     ]
-    assert "periodic rules" not in whole(site, "slurmhooks status || true")
+    assert "periodic handlers" not in whole(site, "slurmhooks status || true")

@@ -16,7 +16,7 @@ import pytest
 from tests.cluster.conftest import Cluster, need_rootfs
 from tests.cluster.lab import places, releases
 
-pytestmark = [pytest.mark.one_release, pytest.mark.stopped]
+pytestmark = [pytest.mark.one_release("24.11"), pytest.mark.stopped]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "upgrade.md"
 PACKAGES = (
@@ -43,6 +43,12 @@ mkdir -p /run/munge /var/log/munge /var/lib/munge
 chown munge: /run/munge /var/log/munge /var/lib/munge
 pgrep -x munged || setpriv --reuid=munge --regid=munge --init-groups munged
 """
+
+
+def hooked(cluster: Cluster) -> list[str]:
+    """Run a job; return the effects of HOOKS on it, and errors."""
+    done = cluster.user("alice", "srun", "sh", "-c", 'squeue -h -j $SLURM_JOB_ID -O "Comment:30"; echo "$GREETING"')
+    return f"{done.stdout}{done.stderr}".split()
 
 
 def files_of(release: str) -> list[str]:
@@ -111,34 +117,34 @@ class Machine:
         """Run the commands of the page that are not about systemd or apt."""
         block = PAGE.read_text().partition("## By hand")[2].partition("```sh\n")[2].partition("```")[0]
         commands = [line.partition("#")[0].strip() for line in block.splitlines() if line.startswith("slurmhooks ")]
-        assert [line.split()[1] for line in commands] == ["build", "install", "compile", "info"]
+        assert [line.split()[1] for line in commands] == ["build", "install", "info"]
         for command in commands:
             self.shell(command)
-
-    def hooked(self) -> list[str]:
-        """Run a job; return the hooks' effects on it, and errors."""
-        script = 'squeue -h -j $SLURM_JOB_ID -O "Comment:30"; echo "$GREETING"'
-        done = self.cluster.user("alice", "srun", "sh", "-c", script)
-        return f"{done.stdout}{done.stderr}".split()
 
 
 @pytest.fixture(scope="module")
 def machine(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Machine:
     """Give a machine with hooks, on which slurmhooks was built by hand."""
+    if cluster.release == "22.05":
+        pytest.skip("the C library of this Debian does not start the programs of later releases")
     cluster.put(HOOKS, "/etc/slurm/hooks.d/hooks.py")
     made = Machine(cluster, tmp_path_factory.mktemp("slurm"))
     made.by_hand()
     cluster.restart()
-    assert made.hooked() == ["hooked", "hooked"]
+    assert hooked(made.cluster) == ["hooked", "hooked"]
     return made
 
 
-@pytest.mark.parametrize("release", ["26.05", "22.05", "24.11"])
+@pytest.mark.parametrize(
+    "release", ["26.05", *(pytest.param(each, marks=pytest.mark.moved) for each in ("22.05", "24.11"))]
+)
 def test_up_and_down(machine: Machine, release: str) -> None:
     """After each change of Slurm, every command says that the plugins do not fit; after a build, the hooks run."""
     before = machine.release
+    if before == release:
+        pytest.skip("the machine has this release")
     machine.replace_slurm(release)
-    for command in ("info", "check", "compile", "status"):
+    for command in ("info", "check", "deploy", "status"):
         done = machine.shell(f"slurmhooks {command}", check=False)
         assert done.returncode == 1, (command, done.stdout)
         assert f"the plugins are built for Slurm {before}." in done.stderr, (command, done.stderr)
@@ -147,4 +153,4 @@ def test_up_and_down(machine: Machine, release: str) -> None:
     assert f"the plugins are built for Slurm {before}." in refused.stderr
     machine.by_hand()
     machine.cluster.restart()
-    assert machine.hooked() == ["hooked", "hooked"], machine.cluster.log()
+    assert hooked(machine.cluster) == ["hooked", "hooked"], machine.cluster.log()

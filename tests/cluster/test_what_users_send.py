@@ -38,7 +38,6 @@ def look(job, submit_uid):
 def site(cluster: Cluster) -> Site:
     """A site that accepts the largest scripts, with a handler that logs values that users choose."""
     site = Site(cluster)
-    cluster.without_spank()
     site.clear()
     # A busy machine takes seconds for 60 MiB.
     site.conf(f"JobSubmitPlugins=python\nSchedulerParameters=max_script_size={LARGEST_SCRIPT}\nMessageTimeout=60\n")
@@ -57,6 +56,7 @@ def alive(site: Site) -> None:
     assert not re.search(r"slurmhooks: [^\n]*\n(slurmctld: )?error: forged", logged)
 
 
+@pytest.mark.one_release
 def test_hostile_bytes_and_format_strings(site: Site) -> None:
     """A text option may contain anything: it is shown escaped, to the user and in the log, never as a format string."""
     site.mark()
@@ -89,6 +89,7 @@ def test_large_scripts(site: Site) -> None:
     assert "invalid message" not in site.logged()
 
 
+@pytest.mark.one_release
 def test_large_environments(site: Site) -> None:
     """10,000 variables with 40 MB are read; variables that no message can hold are refused with one line."""
     site.mark()

@@ -11,7 +11,7 @@ from tests.cluster.conftest import Cluster
 from tests.cluster.dockerfile import play, stages
 from tests.cluster.lab import places
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.moved]
 
 DOCKERFILE = CHECKOUT / "contrib" / "packaging" / "images" / "Dockerfile"
 TREE, WHEELS, ARCHIVE = "/root/tree", "/root/wheels", "/root/airgap.tar"

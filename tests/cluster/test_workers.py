@@ -5,7 +5,7 @@ import pytest
 
 from tests.cluster.conftest import Cluster
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.stopped, pytest.mark.one_release]
 
 HOOKS = """
 import ctypes, os, signal, sys, time
@@ -40,10 +40,7 @@ SLURMCTLD = "slurmctld=$(awk '{print $4}' /proc/$(pgrep -xo slurmhooks-sup)/stat
 @pytest.fixture(scope="module")
 def site(cluster: Cluster) -> Cluster:
     """The cluster with a policy and a short deadline."""
-    cluster.without_spank()
-    cluster.put(
-        '[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n[job_submit]\ntimeout = 2\n', "/etc/slurm/slurmhooks.toml"
-    )
+    cluster.put('[hooks]\npaths = ["hooks.d/*.py"]\n[job_submit]\ntimeout = 2\n', "/etc/slurm/slurmhooks.toml")
     cluster.put(HOOKS, HOOKS_FILE)
     cluster.restart()
     serves(cluster)
@@ -118,18 +115,18 @@ def test_killed_processes(site: Cluster) -> None:
     site.wait(lambda: facts(site) == before, what="that slurmctld has as many descriptors as before")
 
 
-def test_reload(site: Cluster) -> None:
-    """When slurmhooks reload has returned, the new file is in force; a file that does not load changes nothing."""
+def test_deployments(site: Cluster) -> None:
+    """When `slurmhooks deploy` has returned, the new file is in force; a file that does not load changes nothing."""
     for number in range(3):
         site.put(HOOKS.replace("by the policy", f"by policy {number}"), HOOKS_FILE)
-        shell(site, "slurmhooks reload")
         assert f"refused by policy {number}" in submit(site, "--comment=refused")
     site.put("def broken(", HOOKS_FILE)
-    assert "'(' was never closed" in site.root("slurmhooks", "reload").stderr
-    # The file is repaired first, because sbatch would load the same file for SPANK.
+    assert "'(' was never closed" in site.refusal()
+    assert "refused by policy 2" in submit(site, "--comment=refused")
     site.put(HOOKS, HOOKS_FILE)
-    assert "only root and SlurmUser may do this" in site.user("alice", "slurmhooks", "reload").stderr
-    shell(site, "slurmhooks reload")
+    serves(site)
+    asked = site.user("alice", "slurmhooks", "info")
+    assert "only root and SlurmUser may do this" in asked.stdout + asked.stderr
 
 
 LEFT = """
@@ -146,7 +143,7 @@ def test_what_a_hook_file_leaves(site: Cluster) -> None:
     """Neither a timer nor what a hook file changes in its process ends a worker; a file that ends it is named."""
     processes = "pgrep 'slurmhooks-(gen|work)'"
     site.put(HOOKS + LEFT, HOOKS_FILE)
-    shell(site, "slurmhooks reload")
+    site.deploy()
     site.wait(lambda: len(shell(site, processes).split()) == 2, what="the end of the previous generation")
     before = shell(site, processes)
     assert "a hook file has left a timer" in site.log()
@@ -155,28 +152,9 @@ def test_what_a_hook_file_leaves(site: Cluster) -> None:
         serves(site)
     assert shell(site, processes) == before
     site.put("import os\nos.kill(os.getpid(), 9)", "/etc/slurm/hooks.d/killed.py")
-    named = "ended unexpectedly; the last file that was begun is /etc/slurm/hooks.d/killed.py"
-    assert named in site.root("slurmhooks", "reload").stderr
-    assert named in site.log()
+    assert "killed by SIGKILL; the last file that was begun is /etc/slurm/hooks.d/killed.py" in site.refusal()
     site.put(HOOKS, HOOKS_FILE)
-    shell(site, "rm /etc/slurm/hooks.d/killed.py; slurmhooks reload")
-    serves(site)
-
-
-def test_a_file_that_is_lost(site: Cluster) -> None:
-    """Handlers of a hook file that disappears stay in force, also in new workers."""
-    shell(site, f"mv {HOOKS_FILE} /root/lost.py")
-    lost = "is gone, and with it job_submit handler workers:policy"
-    assert lost in site.root("slurmhooks", "reload").stderr
-    for verb in ("info", "check"):
-        shown = site.root("slurmhooks", verb)
-        assert "in force: job_submit handler workers:policy (" in shown.stdout
-        assert f": keeps the hooks from before in force: {HOOKS_FILE}: {lost}" in shown.stderr
-    victim = shell(site, "pgrep -xo slurmhooks-work")
-    shell(site, f"kill -9 {victim}")
-    site.wait(lambda: victim not in shell(site, "pgrep slurmhooks- || true").split(), what="its end")
-    serves(site)
-    shell(site, f"mv /root/lost.py {HOOKS_FILE}; slurmhooks reload")
+    shell(site, "rm /etc/slurm/hooks.d/killed.py")
     serves(site)
 
 

@@ -35,9 +35,8 @@ def test_killed_at_random(cluster: Cluster) -> None:
     """Of 10,000 submissions by 8 clients, none is lost or accepted against the policy, and slurmctld keeps running."""
     cluster.put(SOURCE, "/opt/submit.c")
     cluster.root("gcc", "-O1", "/opt/submit.c", "-o", "/opt/submit", "-lslurm", check=True)
-    cluster.without_spank()
     cluster.put("JobSubmitPlugins=python\nMaxJobCount=50000\nSlurmctldDebug=info\n", "/etc/slurm/local.conf")
-    toml = '[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n[job_submit]\nworkers = 2\n'
+    toml = '[hooks]\npaths = ["hooks.d/*.py"]\n[job_submit]\nworkers = 2\n'
     cluster.put(toml, "/etc/slurm/slurmhooks.toml")
     cluster.put(HOOKS, "/etc/slurm/hooks.d/killed.py")
     cluster.restart()

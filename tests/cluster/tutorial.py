@@ -29,7 +29,7 @@ VARIES = [
     (r"\b([0-9a-f]{12}|[0-9a-f]{16})\b", "ID"),
     (r"\b\d+ (us|bytes)\b", r"N \1"),
     (r"\b(generation|batch job|line) \d+", r"\1 N"),
-    (r"\b\d+\.\d+\.\d+\b", "RELEASE"),
+    (r"\b\d+\.\d+\.\d+(?:-\d+(?:\+deb\w+)?)?\b", "RELEASE"),
     (r"\berror [0-9a-f]{8}\b", "error ID"),
     (r"/usr/\S+/slurm(-wlm)?/", "PLUGINS/"),
 ]
@@ -163,6 +163,7 @@ def play(cluster: "Cluster", page: str, laptop: Laptop | None = None) -> None:
     Raises:
         AssertionError: a command prints something else than the page shows.
     """
+    cluster.deploys = False  # the page says what to deploy
     for step in steps(page):
         if isinstance(step, File) and laptop is not None and not os.path.isabs(step.path):
             (laptop.folder / step.path).write_text(step.text)

@@ -2,13 +2,15 @@
 /*
  * Submit the same batch job many times from one process.
  *
- * submit COUNT NAME [ACCOUNT] - prints how many slurmctld has accepted and refused
+ * submit COUNT NAME [ACCOUNT] - prints how many slurmctld has accepted and refused; jobs called exclusive ask for
+ * whole nodes
  */
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static char *environment[] = {"PATH=/usr/bin:/bin", "HOME=/tmp", NULL};
@@ -42,7 +44,9 @@ int main(int argc, char **argv)
     job.user_id = getuid();
     job.group_id = getgid();
     job.min_nodes = job.max_nodes = 1;
-    job.priority = 0; /* held: nothing runs */
+    if (strcmp(job.name, "exclusive") == 0)
+        job.shared = 0; /* as --exclusive sets it */
+    job.priority = 0;   /* held: nothing runs */
     job.environment = environment;
     job.env_size = 2;
     for (long left = atol(argv[1]); left > 0; left--)

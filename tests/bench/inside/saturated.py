@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Submit jobs as fast as slurmctld takes them; print how long that took, and the processor time of each process.
 
-Arguments: how many clients, how many submissions of each, and the account. Standard output:
+Arguments: how many clients, how many submissions of each, the account, and the name of the jobs. Standard output:
 {"seconds": S, "processor": {NAME: SECONDS}}, where NAME is the name of one or more processes.
 """
 
@@ -33,13 +33,13 @@ def clocks() -> dict[str, float]:
     return found
 
 
-def burst(clients: int, each: int, account: str) -> float:
+def burst(clients: int, each: int, account: str, name: str) -> float:
     """Submit; return the seconds.
 
     Raises:
         SystemExit: a submission was refused.
     """
-    command = ["runuser", "-u", "alice", "--", SUBMIT, str(each), "saturated", account]
+    command = ["runuser", "-u", "alice", "--", SUBMIT, str(each), name, account]
     begin = time.monotonic()
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(clients)]
     printed = [process.communicate()[0].strip() for process in running]
@@ -49,12 +49,12 @@ def burst(clients: int, each: int, account: str) -> float:
     return seconds
 
 
-def main(clients: int, each: int, account: str) -> None:
+def main(clients: int, each: int, account: str, name: str) -> None:
     """Measure."""
-    burst(clients, WARM_UP, account)
+    burst(clients, min(each, WARM_UP), account, name)
     time.sleep(LOGGED)
     before = clocks()
-    seconds = burst(clients, each, account)
+    seconds = burst(clients, each, account, name)
     answered = clocks()
     time.sleep(LOGGED)
     used = {name: value - before.get(name, 0.0) for name, value in clocks().items()}
@@ -63,4 +63,4 @@ def main(clients: int, each: int, account: str) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4])

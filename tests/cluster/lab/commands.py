@@ -107,11 +107,7 @@ def exit_code(started: subprocess.Popen[bytes] | int) -> int:
 
 
 def execute(
-    keeper_pid: int,
-    user: str,
-    command: Sequence[str],
-    more: Mapping[str, str] = {},
-    directory: str | None = None,
+    keeper_pid: int, user: str, command: Sequence[str], more: Mapping[str, str] = {}, directory: str | None = None
 ) -> int:
     """Enter the cluster, run a command as `user`, with this process's own streams, and return its exit code."""
     join(keeper_pid)

@@ -23,7 +23,7 @@ PLUGINS = "/usr/local/lib/slurm"
 SCRUN_LUA = "/etc/slurm/scrun.lua"
 PRODUCTS = (PLUGINS, f"{BIN}/slurmhooks", SCRUN_LUA)
 """The results of installing, besides the Python package."""
-FORMAT = 4
+FORMAT = 5
 """Increased when the format of kept builds changes."""
 KEPT_BUILDS = 8
 SLURM_SOURCE = "/usr/src/slurm"
@@ -38,7 +38,7 @@ OUTSIDE = (
 INSIDE = re.compile(r"docs/\w+\.py")
 """What OUTSIDE covers and is needed: the build of a wheel writes the manual pages."""
 
-TOML = '[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n'
+TOML = '[hooks]\npaths = ["hooks.d/*.py"]\n'
 
 
 def install(release: Release, force: bool) -> None:
@@ -56,6 +56,7 @@ def install(release: Release, force: bool) -> None:
             if is_up:
                 places.say(f"install {release.name}: restarting the daemons")
                 cluster.restart_daemons(release, keeper)
+            namespace.call(keeper, _deploy)
 
 
 def below(release: Release) -> None:
@@ -81,6 +82,7 @@ def into(release: Release, keeper: namespace.Keeper) -> None:
         namespace.call(keeper, _enable)
     else:
         _install(release, keeper, force=False)
+    namespace.call(keeper, _deploy)
 
 
 def _install(release: Release, keeper: namespace.Keeper, force: bool) -> None:
@@ -280,6 +282,18 @@ def _enable() -> str:
         cluster.write("/etc/slurm/slurmhooks.toml", TOML.encode(), 0o644, (0, 0))
     _have_line("/etc/slurm/local.conf", "JobSubmitPlugins=python", "jobsubmitplugins")
     _have_line("/etc/slurm/plugstack.conf", "required spank_python.so", "required spank_python.so")
+    return ""
+
+
+def _deploy() -> str:
+    """Put the sources of the cluster in force.
+
+    Raises:
+        LabError: they were refused.
+    """
+    done = subprocess.run([f"{BIN}/slurmhooks", "deploy"], capture_output=True, text=True, env={"PATH": namespace.PATH})
+    if done.returncode:
+        raise LabError(f"slurmhooks deploy: {done.stderr.strip()}")
     return ""
 
 

@@ -50,7 +50,15 @@ PACKAGES = (
     "jq", "rsync", "iproute2", "procps", "binutils", "ca-certificates",
 )  # fmt: skip
 
-SOURCE_PACKAGES = ("crun", "libhttp-parser-dev", "libjson-c-dev", "libjwt-dev", "liblua5.1-0-dev", "libmariadb-dev")
+SOURCE_PACKAGES = (
+    "crun",
+    "libhttp-parser-dev",
+    "libjson-c-dev",
+    "libjwt-dev",
+    "liblua5.1-0-dev",
+    "libmariadb-dev",
+    "libyaml-dev",
+)
 """Packages that a release from a source tree needs besides those of the release on which it is built."""
 
 PYTHON_PACKAGES = (

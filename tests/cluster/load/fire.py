@@ -22,7 +22,7 @@ FOLDER = Path("/var/lib/slurm/load")
 HOOKS = Path("/etc/slurm/hooks.d")
 POLICY = Path("/opt/load/policy.py")
 PID = Path("/run/slurmctld.pid")
-REWRITE = 1 / 20
+DEPLOY = 0.5
 KILL = 0.7
 SUPERVISOR = 60.0
 """Seconds between two kills of a supervisor: one that ends repeatedly is started again after growing pauses."""
@@ -75,30 +75,22 @@ def sample() -> Figures:
 
 
 class Policy:
-    """The hook file, which is replaced, overwritten and broken in turns."""
+    """The hook file, of which new versions are deployed; some do not load, and are refused."""
 
     def __init__(self) -> None:
         self._text = POLICY.read_text()
         self._versions = itertools.count(1)
-        self._path = HOOKS / "policy.py"
+        self._deploying: subprocess.Popen[bytes] | None = None
 
-    def rewrite(self) -> None:
-        """Write the next version."""
+    def deploy(self) -> bool:
+        """Write the next version, and begin to deploy it, unless the last deployment goes on."""
+        if self._deploying is not None and self._deploying.poll() is None:
+            return False
         text = self._text.replace("VERSION = 0", f"VERSION = {next(self._versions)}")
-        how = random.random()
-        if how < 0.8:
-            new = HOOKS / ".policy.new"
-            new.write_text(text)
-            new.rename(self._path)
-        elif how < 0.9:
-            # The first part ends inside the docstring of the file, so it does not load.
-            with open(self._path, "w") as file:
-                file.write(text[:80])
-                file.flush()
-                time.sleep(0.01)
-                file.write(text[80:])
-        else:
-            self._path.write_text(text + "\nthis is not Python\n")
+        (HOOKS / "policy.py").write_text(text + "\nthis is not Python\n" * (random.random() < 0.1))
+        command = ["slurmhooks", "deploy"]
+        self._deploying = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return True
 
 
 class Every:
@@ -125,7 +117,7 @@ class Fire:
         self._policy = Policy()
         self._reconfiguring: subprocess.Popen[bytes] | None = None
         self._actions = [
-            Every(REWRITE, self._rewrite),
+            Every(DEPLOY, self._deploy),
             Every(KILL, lambda: self._kill(*random.choices(list(KILLED), list(KILLED.values())))),
             Every(SUPERVISOR, lambda: self._kill("slurmhooks-sup")),
             Every(SAMPLE, lambda: self.samples.append(sample())),
@@ -133,9 +125,8 @@ class Fire:
         if reconfigure:
             self._actions.append(Every(reconfigure, self._reconfigure))
 
-    def _rewrite(self) -> None:
-        self._policy.rewrite()
-        self.counts["rewritten"] += 1
+    def _deploy(self) -> None:
+        self.counts["deployments"] += self._policy.deploy()
 
     def _kill(self, name: str) -> None:
         victims = [pid for pid, found, _ in processes() if found == name]

@@ -74,11 +74,7 @@ def act(spank, op, name, value):
 def run(spank):
     """Do what the plan has for a callback."""
     remote = spank.context == "remote"
-    who = (
-        spank.job_stepid if remote else 0,
-        item(lambda: spank.job_nodeid),
-        item(lambda: spank.task_global_id),
-    )
+    who = (spank.job_stepid if remote else 0, item(lambda: spank.job_nodeid), item(lambda: spank.task_global_id))
     line = f"{spank.callback} {spank.context} {who[0]} {who[1]} {who[2]}:"
     fails = False
     for row in rows():

@@ -21,16 +21,14 @@ def lua_site(cluster: "Cluster") -> Site:
     return lent
 
 
-def scripts(lent: Site, files: dict[str, str], *lines: str, compiled: bool = False) -> None:
-    """Install exactly these scripts and these lines of plugstack.conf."""
+def scripts(lent: Site, files: dict[str, str], *lines: str) -> None:
+    """Write exactly these scripts and these lines of plugstack.conf."""
     lent.wait_until_idle()
     lent.hooks()
     lent.root(f"rm -rf {LUA_D}; mkdir {LUA_D}")
     for stem, text in files.items():
         lent.cluster.put(text, f"{LUA_D}/{stem}.lua")
     lent.plugstack(*(lines or (LINE,)))
-    if compiled:
-        lent.compile()
     lent.forget_records()
 
 

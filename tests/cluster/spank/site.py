@@ -38,6 +38,7 @@ class Site:
         """Run a shell command; standard error follows standard output."""
         words = ("sh", "-c", f"exec 2>&1; {command}")
         if user == "root":
+            self.cluster.deploy_changes()
             return self.cluster.root(*words, env=env)
         return self.cluster.user(user, *words, env=env)
 
@@ -46,8 +47,9 @@ class Site:
         return self.cluster.root("sh", "-c", command, check=True).stdout
 
     def hooks(self, **files: str) -> None:
-        """Install exactly these hook files in hooks.d, without a manifest."""
-        self.root(f"rm -rf {HOOKS_D}/* /etc/slurm/slurmhooks.manifest")
+        """Write exactly these hook files to hooks.d."""
+        self.root(f"rm -rf {HOOKS_D}/*")
+        self.cluster.changed()
         for stem, text in files.items():
             self.cluster.put(text, f"{HOOKS_D}/{stem}.py")
 
@@ -55,12 +57,14 @@ class Site:
         """Write exactly these lines to plugstack.conf."""
         self.cluster.put("".join(f"{line}\n" for line in lines), PLUGSTACK)
 
-    def compile(self) -> None:
-        """Write the hook manifest."""
-        self.cluster.root("slurmhooks", "compile", check=True)
+    def without_manifest(self) -> None:
+        """Deploy, and remove what launches read of the set first, so that each of them loads the files of the set."""
+        self.cluster.deploy()
+        self.root("rm /etc/slurm/slurmhooks.set/.manifest")
 
     def forget_records(self) -> None:
-        """Start a new file of records."""
+        """Start a new file of records, with the present sources in force: deploying them may write records, too."""
+        self.cluster.deploy_changes()
         self.root(f"mkdir -p {RECORDS_D}; chmod 755 {RECORDS_D}; : > {RECORDS}; chmod 666 {RECORDS}")
 
     def records(self) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from tests.cluster import rest
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import Site
 from tests.cluster.own_readers import build
-from tests.cluster.test_policies_evaded import (
+from tests.cluster.test_rules_evaded import (
     ARRAY,
     CLOSED,
     CPUS,
@@ -24,7 +24,7 @@ from tests.cluster.test_policies_evaded import (
     under,
 )
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.stopped, pytest.mark.one_release]
 
 TIME = 'rule = "time_ceiling"\nlimit = 10'
 NAMED = 'rule = "require_account"\nforbidden = ["r*"]'

@@ -9,7 +9,7 @@ from slurmhooks.hooks.rollout import share_of
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import DEFAULT_TOML, FOLDER, TOML, Site, prepare
 
-pytestmark = [pytest.mark.one_release, pytest.mark.stopped]
+pytestmark = [pytest.mark.one_release("24.11"), pytest.mark.stopped]
 
 NO_SOURCES = "Debian has no sources of this release, without which slurmctld's structs cannot be read"
 WARNING = "Warning: a rule that is not in force yet would refuse this request: no account"
@@ -37,10 +37,9 @@ def records(site: Site, count: int) -> list[dict[str, object]]:
     return site.told()
 
 
-def policy(site: Site, table: str) -> str:
-    """Put a [policy] of the handler in force; return the output of `slurmhooks reload`."""
-    site.cluster.put(f'{DEFAULT_TOML}[policy."life:rule"]\n{table}\n', TOML)
-    return site.reload()
+def policy(site: Site, table: str) -> None:
+    """Put a [rules] of the handler in force."""
+    site.cluster.put(f'{DEFAULT_TOML}[rules.modes."life:rule"]\n{table}\n', TOML)
 
 
 def test_observers_change_nothing(site: Site) -> None:
@@ -117,8 +116,8 @@ def test_observers_cannot_hurt_requests(site: Site) -> None:
         site.cluster.wait(lambda line=line: re.search(line, site.logged()), what=line)  # type: ignore[misc]
 
 
-def test_modes_are_switched_by_reload(site: Site) -> None:
-    """[policy] alone switches a running site from enforce to warn and off.
+def test_modes_are_switched_by_a_deployment(site: Site) -> None:
+    """[rules] alone switches a running site from enforce to warn and off.
 
     A label without a handler changes nothing.
     """
@@ -135,11 +134,11 @@ def test_modes_are_switched_by_reload(site: Site) -> None:
     assert f"{WARNING} (from 1 March on)\n" in output
     assert "Submitted batch job" in output
     assert "Warning" not in site.said("sbatch", "--hold", "--comment=good", "-o/dev/null", "--wrap=true")
-    assert "in force: job_submit handler life:rule (/etc/slurm/hooks.d/life.py), warn" in site.said(
-        "slurmhooks", "info", user="root"
-    )
-    site.cluster.put(f'{DEFAULT_TOML}[policy."life:rul"]\nmode = "enforce"\n', TOML)
-    assert '[policy."life:rul"] of slurmhooks.toml: no hook file, package or script has this handler' in site.reload()
+    info = site.said("slurmhooks", "info", user="root")
+    assert re.search(r"in force: job_submit handler life:rule \(/etc/slurm/\S*/life\.py\), warn", info), info
+    site.cluster.put(f'{DEFAULT_TOML}[rules.modes."life:rul"]\nmode = "enforce"\n', TOML)
+    said = site.cluster.refusal()
+    assert '[rules.modes."life:rul"] of slurmhooks.toml: no hook file, package or script has this handler' in said
     assert WARNING in site.said("sbatch", "--hold", "-o/dev/null", "--wrap=true")
     policy(site, 'mode = "off"')
     assert "Warning" not in site.said("sbatch", "--hold", "-o/dev/null", "--wrap=true")

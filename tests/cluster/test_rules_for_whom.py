@@ -11,7 +11,7 @@ from tests.cluster import accounting
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import TOML, Site, lend, shown
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.stopped, pytest.mark.one_release]
 
 LINES = """\
 PartitionName=fb Nodes=ALL State=UP
@@ -35,19 +35,19 @@ def modify(job, record, modify_uid):
 """
 RULES = """\
 [hooks]
-paths = ["/etc/slurm/hooks.d/*.py"]
+paths = ["hooks.d/*.py"]
 
-[[policies]]
+[[rule]]
 rule = "forbid"
 partitions = ["fb"]
 message = "{partition} is closed"
 except_users = ["bob"]
 
-[[policies]]
+[[rule]]
 rule = "require_account"
 partitions = ["rich"]
 
-[[policies]]
+[[rule]]
 rule = "interactive_limit"
 forbid = true
 """
@@ -58,7 +58,6 @@ def module_site(cluster: Cluster) -> Site:
     """A site with partitions and reservations, where slurmctld can be asked."""
     if not cluster.has_sources:
         pytest.skip(f"NOT TESTED ON {cluster.release}: Debian has no sources of it")
-    cluster.without_spank()
     site = Site(cluster)
     site.clear()
     site.conf(f"JobSubmitPlugins=python\nJobCompType=jobcomp/python\nPrEpPlugins=prep/script,prep/python\n{LINES}")
@@ -102,9 +101,8 @@ def test_the_partition(site: Site) -> None:
 
 def test_rules(site: Site) -> None:
     """The partition of a reservation is closed, no empty account is one, batch components are not interactive."""
-    site.hooks(TELLS, reload=False)
+    site.hooks(TELLS)
     site.cluster.put(RULES, TOML)
-    site.reload()
     assert "fb is closed" in site.refused("--reservation=course")
     assert "fb is closed" in site.refused("-p", "debug,fb")
     site.submit("--reservation=course", "-p", "debug")
@@ -129,14 +127,14 @@ def test_rules(site: Site) -> None:
 
 FOR_OTHERS = """\
 [hooks]
-paths = ["/etc/slurm/hooks.d/*.py"]
+paths = ["hooks.d/*.py"]
 
-[[policies]]
+[[rule]]
 name = "exempt"
 rule = "forbid"
 partitions = ["rich"]
 
-[[policies]]
+[[rule]]
 name = "closed"
 rule = "forbid"
 partitions = ["fb"]
@@ -144,7 +142,7 @@ users = ["alice"]
 except_admins = false
 message = "{user} may not use {partition}"
 
-[[policies]]
+[[rule]]
 name = "group"
 rule = "require_time"
 groups = ["bob"]
@@ -154,9 +152,8 @@ except_admins = false
 
 def test_jobs_that_root_submits_for_others(site: Site) -> None:
     """Of a job by --uid, the user is that one, and root the sender, who is exempt by default; users cannot do so."""
-    site.hooks(TELLS, reload=False)
+    site.hooks(TELLS)
     site.cluster.put(FOR_OTHERS, TOML)
-    site.reload()
 
     def said(options: str, user: str = "root") -> str:
         return site.said("sh", "-c", f"cd /; sbatch --hold -o /dev/null {options} --wrap=true", user=user)
@@ -276,9 +273,9 @@ def submit(job):
 """
 COUNTED = """\
 [hooks]
-paths = ["/etc/slurm/hooks.d/*.py"]
+paths = ["hooks.d/*.py"]
 
-[[policies]]
+[[rule]]
 rule = "licenses"
 most = { "matlab@flex" = 2 }
 """
@@ -305,21 +302,20 @@ def test_licenses_of_servers(large_cluster: Cluster) -> None:
         assert given == told[number], requests[int(number)]
     site.clear()
     site.cluster.put(COUNTED, TOML)
-    site.reload()
     assert "at most 2 of matlab@flex" in site.refused("-L", "matlab@flex:3")
     site.submit("-L", "matlab@flex:2")
 
 
 SHORT = """\
 [hooks]
-paths = ["/etc/slurm/hooks.d/*.py"]
+paths = ["hooks.d/*.py"]
 
-[[policies]]
+[[rule]]
 rule = "time_ceiling"
 limit = 10
 qos = ["low"]
 
-[[policies]]
+[[rule]]
 rule = "guard_updates"
 changes = ["wckey"]
 """
@@ -334,7 +330,6 @@ def test_lists_of_qos(large_cluster: Cluster) -> None:
     site.clear()
     site.conf(CONF[0])
     site.cluster.put(SHORT, TOML)
-    site.reload()
     for qos in ("normal,low", "low,normal", "high,normal", "HIGH,LOW", "normal"):
         concerned = "low" in qos.lower()
         way = ("-A", "a9", f"--qos={qos}")
@@ -358,7 +353,6 @@ def _with_accounting(cluster: Cluster) -> Site:
     site = Site(cluster)
     if not CONF:
         accounting.start(cluster, *SHAPES, more=LINES)
-        cluster.without_spank()
         cluster.root("sh", "-ec", RESERVATIONS, check=True)
         CONF.append(cluster.root("cat", "/etc/slurm/local.conf", check=True).stdout)
     return site

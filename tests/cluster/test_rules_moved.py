@@ -7,9 +7,9 @@ import pytest
 
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import Site
-from tests.cluster.test_policies_evaded import SHORT, Given, Try, evading, show, tries, under
+from tests.cluster.test_rules_evaded import SHORT, Given, Try, evading, show, tries, under
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.stopped, pytest.mark.one_release]
 
 ARRAY, SCRIPT, MEMORY, NODE, NEEDED, TYPE = (
     f'{rule}\npartitions = ["gpu"]'

@@ -1,0 +1,371 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Public job_submit.lua scripts: where they are, which requests are compared, and where rules differ on purpose."""
+
+from dataclasses import dataclass, field
+
+SCRIPT = "/etc/slurm/job_submit.lua"
+CONF = """\
+GresTypes=gpu
+Licenses=common:10,watts:5000,quantum:5,lscratcha:20,lscratchb:20
+PartitionName=debug Nodes=ALL Default=YES MaxTime=2-0 State=UP
+PartitionName=batch Nodes=ALL MaxTime=7-0 State=UP
+PartitionName=gpu Nodes=ALL MaxTime=2-0 State=UP
+PartitionName=gpus Nodes=ALL MaxTime=2-0 State=UP
+PartitionName=cpu Nodes=ALL MaxTime=2-0 State=UP
+PartitionName=long Nodes=ALL MaxTime=30-0 State=UP
+PartitionName=express Nodes=ALL MaxTime=60 State=UP
+PartitionName=normal Nodes=ALL MaxTime=1-0 State=UP
+PartitionName=interactive Nodes=ALL MaxTime=8:00:00 State=UP
+PartitionName=green Nodes=ALL MaxTime=2-0 State=UP
+PartitionName=quantum Nodes=ALL MaxTime=2-0 State=UP
+PartitionName=bigmem Nodes=ALL MaxTime=2-0 State=UP
+PartitionName=sample Nodes=ALL MaxTime=2-0 State=UP
+PartitionName=standard Nodes=ALL MaxTime=4-0 State=UP
+PartitionName=highmem Nodes=ALL MaxTime=4-0 State=UP
+PartitionName=serial Nodes=ALL MaxTime=4-0 State=UP
+PartitionName=maintenance Nodes=ALL MaxTime=4-0 State=UP
+PartitionName=with-sharp Nodes=ALL MaxTime=4-0 State=UP
+PartitionName=cpu24 Nodes=ALL MaxTime=4-0 State=UP
+PartitionName=cpu24_big Nodes=ALL MaxTime=2:00:00 State=UP
+PartitionName=cpu32_4096 Nodes=ALL MaxTime=4-0 State=UP
+PartitionName=cpu40 Nodes=ALL MaxTime=4-0 State=UP
+PartitionName=gpus3090 Nodes=ALL MaxTime=4-0 State=UP
+PartitionName=a100 Nodes=ALL MaxTime=4-0 State=UP
+"""
+"""Lines of slurm.conf with everything that the scripts name."""
+HARDWARE = "CPUs=64 RealMemory=900000 Gres=gpu:tesla:8 Feature=rome,milan,mig=on,mig=off,gsp=on,gsp=off"
+ACCOUNTS = (
+    *(
+        f"add qos {name}"
+        for name in ("qos1", "qos2", "qos3", "qos4", "qos5", "short", "long", "standard", "reservation")
+    ),
+    "add account physics",
+    "add account sample",
+    "add account admin",
+    "add user alice Account=physics DefaultAccount=physics",
+    "add user alice Account=sample,admin",
+)
+"""Calls of sacctmgr."""
+
+PLACES = ("", "", "-p debug", "-p batch", "-p gpu", "-p long", "-p debug,gpu", "-p long,batch")
+TIMES = ("", "", "-t 10", "-t 60", "-t 61", "-t 4:00:00", "-t 4:01:00", "-t 2-0", "-t 7-0", "-t 6-23:59:00")
+GPUS = ("", "", "", "--gpus=2", "--gres=gpu:1", "--gpus-per-node=tesla:2", "--gpus-per-task=1 -n2", "--gpus=0")
+MEMORY = ("", "--mem=1G", "--mem=0", "--mem-per-cpu=500M", "--mem-per-cpu=2G", "--mem=40G", "--mem=200G")
+SIZES = ("", "", "-n1", "-n4", "-N2 -n8", "-N1 -c4", "-N1-2", "-n2 --ntasks-per-node=1")
+NAMES = ("", "", "-J run", "-J MAINT", "-J bash")
+ACCOUNT = ("", "-A physics", "-A sample")
+UPDATES = (
+    *("TimeLimit=5", "TimeLimit=1-0", "Partition=batch", "Partition=gpu", "Partition=long", "JobName=MAINT"),
+    *("JobName=other", "MinMemoryNode=0", "MinMemoryNode=100", "MinMemoryCPU=0", "Comment=mine", "QOS=short"),
+    *("NumNodes=2", "Account=sample", "Licenses=common:2", "Features=rome"),
+)
+"""Changes by scontrol."""
+
+
+@dataclass(frozen=True)
+class PublicScript:
+    """A script of a public repository.
+
+    Attributes:
+        name: that of the files of its rules, and of a hook file, in this folder.
+        repository: at GitHub.
+        commit: at which it is compared.
+        files: paths in the repository, and where they are in the cluster.
+        options: lists of options, of which a request draws one each.
+        updates: changes of which an update draws one.
+        interactive: whether some of the requests are interactive ones.
+        renamed: what is replaced in the script, by regular expressions: names of the site, or of a template.
+        beside: files of the site that the script reads, as they are in the cluster.
+        differs: reasons for which rules decide otherwise, each with a pattern of the requests and differences.
+        alike: the part of the submissions that must be the same.
+    """
+
+    name: str
+    repository: str
+    commit: str
+    files: dict[str, str]
+    options: tuple[tuple[str, ...], ...]
+    updates: tuple[str, ...] = UPDATES
+    interactive: bool = False
+    renamed: dict[str, str] = field(default_factory=dict)
+    beside: dict[str, str] = field(default_factory=dict)
+    differs: dict[str, str] = field(default_factory=dict)
+    alike: float = 0.5
+
+
+SCRIPTS = (
+    PublicScript(
+        name="account_required",
+        repository="NVIDIA/slurm-lua-jobsubmit-framework",
+        commit="db4faa9adac4eaa5847130e5ed0fbf6aa6e0c5de",
+        files={
+            "job_submit.lua": SCRIPT,
+            "lua_job_submit_d/available/require_account.lua": "/etc/slurm/lua_job_submit_d/require_account.lua",
+        },
+        options=(ACCOUNT, PLACES, TIMES),
+        interactive=True,
+    ),
+    PublicScript(
+        name="far_begin",
+        repository="GreenScheduler/slurm-docker-cluster",
+        commit="cb48c353709c1c7c83ecc10bfcd3b0fcacb5ea2c",
+        files={"job_submit.lua": SCRIPT},
+        renamed={"lowcarbon": "green"},
+        options=(
+            ("", "-p green", "-p green", "-p debug,green"),
+            ("", "--begin=now+1hour"),
+            ("", "--comment=x"),
+        ),
+    ),
+    PublicScript(
+        name="gpus_to_partition",
+        repository="sol-eng/aws-parallelcluster-rsw",
+        commit="298140b7002f5771b527fc20a86d6899aaf2e7b1",
+        files={"scripts/job_submit.lua": SCRIPT},
+        options=(GPUS, PLACES, SIZES),
+        interactive=True,
+        alike=0.1,
+    ),
+    PublicScript(
+        name="interactive_memory_gpus",
+        repository="skunkworksdev/job_state_predictor",
+        commit="3566165de9903cda11764819b607ac1f2577c1e2",
+        files={"job_submit.lua": SCRIPT},
+        options=(GPUS, PLACES, TIMES, MEMORY, MEMORY, NAMES),
+        interactive=True,
+        renamed={r"table\.unpack": "(table.unpack or unpack)"},
+        differs={
+            "takes each update for one of an interactive job without a time limit": r"\| .*the script refuses",
+            "takes no GPUs for GPUs": "--gpus=0",
+        },
+    ),
+    PublicScript(
+        name="long_is_long",
+        repository="Alkhatraz/HPC",
+        commit="312323cf0ba18d6acac05c9632d9f10bab7820c2",
+        files={"lua/job_submit.lua": SCRIPT},
+        options=(PLACES, TIMES, NAMES),
+        interactive=True,
+    ),
+    PublicScript(
+        name="gpu_required",
+        repository="NVIDIA/slurm-lua-jobsubmit-framework",
+        commit="db4faa9adac4eaa5847130e5ed0fbf6aa6e0c5de",
+        files={
+            "job_submit.lua": SCRIPT,
+            "lua_job_submit_d/available/require_gpu.lua": "/etc/slurm/lua_job_submit_d/require_gpu.lua",
+        },
+        options=(GPUS, (*PLACES, "-p cpu", "-p cpu,debug"), SIZES),
+        interactive=True,
+        differs={"an exempt partition in a list exempts the job": "-p debug,gpu.*the script accepts"},
+    ),
+    PublicScript(
+        name="batch_in_interactive",
+        repository="NVIDIA/slurm-lua-jobsubmit-framework",
+        commit="db4faa9adac4eaa5847130e5ed0fbf6aa6e0c5de",
+        files={
+            "job_submit.lua": SCRIPT,
+            "lua_job_submit_d/available/restrict_interactive.lua": "/etc/slurm/lua_job_submit_d/restrict.lua",
+        },
+        beside={"/etc/slurm/interactive_partitions": "interactive = -\nexpress = 10\n"},
+        options=(("", "-p interactive", "-p express", "-p batch,express", "-p debug"), ("", "-t 5", "-t 10", "-t 11")),
+        updates=("TimeLimit=5", "TimeLimit=20", "Partition=interactive", "Partition=express", "Comment=x"),
+        interactive=True,
+        differs={
+            "takes interactive jobs for batch jobs": "salloc .*the script refuses",
+            "looks at the time limit before the update": r"\| TimeLimit=20.*the script accepts",
+        },
+    ),
+    PublicScript(
+        name="comments",
+        repository="NVIDIA/slurm-lua-jobsubmit-framework",
+        commit="db4faa9adac4eaa5847130e5ed0fbf6aa6e0c5de",
+        files={
+            "job_submit.lua": SCRIPT,
+            "lua_job_submit_d/available/enrich_comments.lua": "/etc/slurm/lua_job_submit_d/enrich.lua",
+        },
+        options=(("", "--switches=1", "--switches=2@10", "--dependency=singleton", "--network=sn_all"), PLACES),
+    ),
+    PublicScript(
+        name="least_memory",
+        repository="hpcugent/slurm-prepilogue",
+        commit="5ea91e6b6c13df19d58ac12dcac370c9d2924c0d",
+        files={"files/job_submit.lua": SCRIPT},
+        beside={"/etc/slurm/submit_filter_conf.lua": 'slurm_gpu_only_partitions["gpu"] = 1\n'},
+        options=(GPUS, PLACES, (*MEMORY, "--mem=999M", "--mem=1000M", "--mem=10M"), SIZES),
+        interactive=True,
+        differs={
+            "takes all memory for none": "--mem=0.*the script refuses",
+            "does not know lists of partitions": "-p debug,gpu.*the script accepts",
+        },
+    ),
+    PublicScript(
+        name="license_of_partition",
+        repository="qrmi-community/slurm_poller_daemon_example",
+        commit="0c65176bc88fe349178f6688a8aa9cddd9967daf",
+        files={"plugins/job_submit.lua": SCRIPT},
+        renamed={r"\w+@slurmdb": "quantum"},
+        options=(
+            ("", "-p quantum", "-p quantum", "-p debug"),
+            ("", "-L common", "-L quantum:1", "-L common,quantum"),
+            TIMES,
+        ),
+        interactive=True,
+    ),
+    PublicScript(
+        name="qos_by_size",
+        repository="Maxime91860/slurm_config",
+        commit="bdc4f96e96dcfe3619e0716f8dbe4e33c73ad4ec",
+        files={"job_submit.lua": SCRIPT},
+        options=(
+            (*TIMES, "-t 14-0", "-t 14-1", "-t 84-0", "-t 85-0"),
+            (*MEMORY, "--mem=16G", "--mem=17G", "--mem=32G", "--mem=64G", "--mem=65G", "--mem=122G"),
+            SIZES,
+        ),
+        interactive=True,
+        differs={
+            "takes all memory for none": "--mem=0.*QOS: the script",
+            "replaces memory for each CPU by the default": "--mem-per-cpu",
+        },
+    ),
+    PublicScript(
+        name="default_partition",
+        repository="ULHPC/puppet-slurm",
+        commit="1297b8cc2e3a13a2fb6b32c4d4b7fd2050b7ca75",
+        files={"templates/job_submit.lua.erb": SCRIPT},
+        renamed={"<%=.*?%>": "cluster"},
+        options=(PLACES, TIMES, SIZES),
+        interactive=True,
+    ),
+    PublicScript(
+        name="cpus_and_memory_of_gpus",
+        repository="itgrape/2046",
+        commit="47cf97258244fe389ecfb6b052e0eba16f626fdd",
+        files={"control/custom_script/job_submit.lua": SCRIPT},
+        options=(
+            (*GPUS, "--cpus-per-gpu=2 --gpus=1", "--mem-per-gpu=1G --gpus=1"),
+            ("", "-w n1", "-x n2", ""),
+            ("", "--mem=1G", "--mem-per-cpu=1G"),
+            ("", "-c2", "-c4", "-n2 -c1"),
+        ),
+        interactive=True,
+        differs={"sees only GPUs by --gpus": "--gres=gpu|--gpus-per"},
+    ),
+    PublicScript(
+        name="accounts_and_licenses",
+        repository="unlhcc/slurm-job_submit",
+        commit="ee89d8216e3099f43058ff6ac77ef94c7ac176cd",
+        files={"job_submit.lua": SCRIPT, "job_submit_utils.lua": "/etc/slurm/job_submit_utils.lua"},
+        options=(
+            GPUS,
+            PLACES,
+            ACCOUNT,
+            ("", "-L common", "-L common:2", "-L quantum"),
+            ("", "-D /common/x", "-D /tmp"),
+        ),
+        interactive=True,
+        differs={"does not know gres/gpu, as Slurm writes it since 23.11": "--gpus|--gres"},
+        alike=0.4,
+    ),
+    PublicScript(
+        name="watts",
+        repository="Noft1337/Slurm-Headnode-Helm-Chart",
+        commit="132a5ff55ca81cc9f561ca89a6089250bf143c49",
+        files={"config/job_submit.lua": SCRIPT},
+        options=(GPUS, ("", "-c1", "-c4"), ("", "-L common"), SIZES),
+        interactive=True,
+    ),
+    PublicScript(
+        name="example",
+        repository="willzhang05/general",
+        commit="7483d238a1f0b486ecd28569cd0d99f7900a36fa",
+        files={"example.lua": SCRIPT},
+        renamed={r"\*\*\*TEST_\w+\*\*\*": "sample"},
+        options=(PLACES, ACCOUNT, ("", "--comment=x")),
+        interactive=True,
+    ),
+    PublicScript(
+        name="update_comment",
+        repository="willzhang05/general",
+        commit="7483d238a1f0b486ecd28569cd0d99f7900a36fa",
+        files={"job_submit.lua": SCRIPT},
+        renamed={r"\*\*\*TEST_\w+\*\*\*": "sample"},
+        options=(PLACES, ACCOUNT, ("", "--comment=x")),
+        interactive=True,
+    ),
+    PublicScript(
+        name="licenses",
+        repository="SchedMD/slurm",
+        commit="284c3b95f08a2dc2478499837b03355e1b9c5c75",
+        files={"contribs/lua/job_submit.license.lua": SCRIPT},
+        options=(("", "-L lscratcha", "-L lscratcha:1", "-L lscratcha:2", "-L lscratcha:12", "-L lscratchb:3,common"),),
+        updates=("Licenses=lscratcha:1", "Licenses=lscratchb:4", "Licenses=common", "Comment=x", "Licenses="),
+        interactive=True,
+        differs={"reads the first digit of a number": "lscratcha:12"},
+    ),
+    PublicScript(
+        name="whole_nodes",
+        repository="EPCCed/Flexible-Slurm-Configuration-for-Large-Scale-HPC",
+        commit="02e53e3e320a3c3c5b411d79c33e024fafbf8da9",
+        files={"job_submit.lua": SCRIPT},
+        renamed={"shortqos": "brief"},
+        options=(
+            ("", "-p standard", "-p standard", "-p highmem", "-p gpu", "-p serial", "-p maintenance", "-p batch"),
+            ("", "--qos=standard", "--qos=standard", "--qos=short", "--qos=long", "--qos=reservation"),
+            ("", "", "", "--reservation=brief", "--reservation=course"),
+            ("", "", "", "--mem=1G", "--mem-per-cpu=500M"),
+            ("", "", "-N2", "-n4", "-N2 --exclusive", "--exclusive"),
+            ("", "", "--gres=gpu:1", "--gres=gpu:2", "--gres=gpu:tesla:1", "--gpus=2"),
+            ("", "-t 10", "-t 1-0", "-t 1-00:01:00", "-t 2-0"),
+            ("", "", "", "", "-w n1", "-x n2"),
+        ),
+        interactive=True,
+        differs={
+            "knows only GPUs by --gres": "-p gpu .*--gpus=2",
+            "counts the GPUs of one node": "-p gpu .*(-N2|--exclusive).*NumTasks",
+        },
+    ),
+    PublicScript(
+        name="checked_sizes",
+        repository="OleHolmNielsen/Slurm_tools",
+        commit="05c7ebc854fa80f16b6b06f8f30d4077a3ac0a53",
+        files={"plugins/job_submit.lua": SCRIPT},
+        renamed={r"\bxeon": "cpu", r"\bsm3090": "gpus"},
+        options=(
+            (
+                "",
+                "-p cpu24",
+                "-p cpu24",
+                "-p cpu24_big",
+                "-p cpu32_4096",
+                "-p cpu40",
+                "-p gpus3090",
+                "-p a100",
+                "-p batch",
+            ),
+            ("", "-n1", "-n24", "-n40", "-N2 -n48", "-N2 -n80", "-N1 --ntasks-per-node=24", "-n20 -c2", "-N2"),
+            ("", "", "--mem=0", "--mem=1G", "--mem=700G", "--mem-per-cpu=1G", "--mem-per-cpu=22G"),
+            ("", "", "--gres=gpu:1", "--gpus=1"),
+            ("", "-t 10", "-t 5:00:00"),
+            ("", "", "-J MAINT"),
+        ),
+        interactive=True,
+    ),
+    PublicScript(
+        name="features_of_gpus",
+        repository="NVIDIA/slurm-lua-jobsubmit-framework",
+        commit="db4faa9adac4eaa5847130e5ed0fbf6aa6e0c5de",
+        files={
+            "job_submit.lua": SCRIPT,
+            "lua_job_submit_d/available/gpu_features.lua": "/etc/slurm/lua_job_submit_d/features.lua",
+        },
+        options=(
+            ("", "--network=sharp", "--network=sn_all"),
+            ("", "-p interactive", "-p debug", "-p interactive,with-sharp", "-p interactive,debug"),
+            ("", "-C rome", "-C mig=on", "-C gsp=on", "-C mig=on,gsp=off", "-C rome,mig=off"),
+            ("", "-N1", "-N2", "-N1-2", "-N17"),
+            ("", "-A admin"),
+        ),
+        interactive=True,
+    ),
+)

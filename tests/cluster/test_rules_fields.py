@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rules on any field in slurmctld: what jobs get and users read, at submissions and updates, by conditions and maps."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cluster.conftest import Cluster
+from tests.cluster.job_submit_site import TOML, Site
+
+pytestmark = [pytest.mark.stopped]
+
+MAP = "/etc/slurm/comments.csv"
+RULES = """\
+[[rule]]
+rule = "default"
+field = "comment"
+map = "comments.csv"
+value = "of nobody"
+
+[[rule]]
+rule = "set"
+field = "requeue"
+where = { name = "keep*" }
+value = false
+
+[[rule]]
+rule = "copy"
+field = "admin_comment"
+source = "comment"
+updates = "ignore"
+
+[[rule]]
+rule = "limit"
+field = "nice"
+most = 100
+unless = [{ where = { comment = "late*" } }]
+
+[[rule]]
+rule = "forbid"
+field = "dependency"
+any = [{ min_nodes = 2 }, { interactive = true }]
+
+[[rule]]
+rule = "forbid"
+field = "features"
+forbidden = ["gone"]
+since = 2001-01-01
+"""
+OF_UPDATES = """
+[[rule]]
+rule = "require"
+field = "name"
+allowed = ["run*"]
+updates = "only"
+"""
+TEXTS_OF_UPDATES = (23, 2)
+"""The first release in which scontrol shows why a plugin refuses an update."""
+OUT = "-o /dev/null --hold --parsable --wrap=true"
+
+
+@pytest.fixture(scope="module")
+def site(cluster: Cluster) -> Iterator[Site]:
+    """A cluster with these rules."""
+    site = Site(cluster)
+    site.clear()
+    site.conf("JobSubmitPlugins=python\n")
+    cluster.put("user,comment\nalice,of alice\n", MAP)
+    cluster.put(RULES + OF_UPDATES if cluster.has_sources else f'[rules.defaults]\nupdates = "ignore"\n{RULES}', TOML)
+    yield site
+    cluster.root("rm", "-f", MAP)
+
+
+def submit(site: Site, options: str, user: str = "alice") -> str:
+    """Return what the user reads and scontrol shows of a job."""
+    show = 'case "$id" in *[!0-9]*|"") ;; *) scontrol show job -o $id;; esac'
+    return site.run("sh", "-c", f"exec 2>&1; id=$(sbatch {OUT} {options} 2>~/err); cat ~/err; {show}", user=user).stdout
+
+
+def job_id(text: str) -> str:
+    """Return the id of a job that scontrol shows."""
+    return text.partition("JobId=")[2].partition(" ")[0]
+
+
+def test_submissions(site: Site) -> None:
+    """A field gets its value by map, condition or copy; a number, an option or a value is refused."""
+    said = submit(site, "-J one")
+    assert " Comment=of alice " in f"{said} ".replace("\n", " ")
+    assert "AdminComment=of alice" in said
+    assert "Comment=of nobody" in submit(site, "-J two", user="bob")
+    assert "Comment=mine" in submit(site, "-J three --comment=mine")
+    assert "Requeue=0" in submit(site, "-J keep4 --requeue")
+    assert "Requeue=1" in submit(site, "-J five --requeue")
+    assert "--nice: at most 100; the job would have 101 (rule:limit_nice)" in submit(site, "--nice=101")
+    assert "JobId=" in submit(site, "--nice=101 --comment=later")
+    assert "do not use --dependency (rule:forbid_dependency)" in submit(site, "-N2 -d singleton")
+    assert "JobId=" in submit(site, "-N1 -d singleton")
+    assert "--constraint gone is not allowed (rule:forbid_features)" in submit(site, "-C gone")
+
+
+def test_updates(site: Site) -> None:
+    """The same holds after an update, and a rule of updates alone lets submissions pass."""
+    if not site.cluster.has_sources:
+        pytest.skip(f"NOT TESTED ON {site.cluster.release}: slurmctld sends no jobs to this build")
+    job = job_id(submit(site, "-J other --nice=1"))
+    update = f"exec 2>&1; scontrol update JobId={job}"
+    refused = {
+        "Nice=101": "Nice: at most 100; the job would have 101",
+        "Features=gone": "Features gone is not allowed",
+        "JobName=that": "give a value with JobName: run*",
+        "Requeue=1 Nice=102": "Nice: at most 100",
+    }
+    for change, text in refused.items():
+        said = site.run("sh", "-c", f"{update} {change}", user="alice").stdout
+        assert (text if site.release >= TEXTS_OF_UPDATES else "denied") in said, (change, said)
+    changes = {"JobName=run7": "JobName=run7", "Comment=new": "Comment=new", "JobName=run8 Requeue=1": "Requeue=1"}
+    for change, shown in changes.items():
+        said = site.run("sh", "-c", f"{update} {change}; scontrol show job -o {job}", user="alice").stdout
+        assert shown in said, said
+    kept = job_id(submit(site, "-J keep5"))
+    said = site.run(
+        "sh", "-c", f"scontrol update JobId={kept} Requeue=1; scontrol show job -o {kept}", user="alice"
+    ).stdout
+    assert "Requeue=0" in said, said

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What Slurm fills in makes no difference between a job that is moved and one that is submitted, on real slurmctlds."""
+
+import json
+
+import pytest
+
+from slurmhooks.job_submit.filled import FILLED
+from slurmhooks.rules.typed import NOT_IN_RECORDS, READABLE, ROWS, SENT
+from tests.cluster.conftest import Cluster
+from tests.cluster.job_submit_site import DEFAULT_TOML, TOML, Site
+
+pytestmark = [pytest.mark.stopped, pytest.mark.one_release("22.05", "24.11")]
+
+FIELDS = sorted(name for name in set(READABLE) - NOT_IN_RECORDS if ROWS[name].members and not ROWS[name].since)
+FIELDS.remove("job_id")
+"""Those that all releases have and that users name."""
+PLACES = {f"{rule[0]}-{name}": (rule, name) for name in FIELDS for rule in ("forbid", "require")}
+"""Partitions, each with a rule on a field."""
+JOBS = (
+    "",
+    "--nice=5 --no-requeue --mincpus=2 -N2 -n2 --mem=100 --time-min=1 -t5 --switches=1",
+    "--mail-user=x --mail-type=END -c2 -O -d singleton --tmp=1 --comment=x --wckey=w",
+    "-x n2 -D /tmp --ntasks-per-core=1 --ntasks-per-socket=1 --contiguous --spread-job --deadline=2030-01-01",
+    "--nice=0 --requeue --mincpus=1 -N1 -n1 -c1 --no-kill=off",
+)
+"""Options of sbatch: nothing, much, and what Slurm would fill in itself."""
+NAMES_DEFAULTS = 4
+"""The last of them, which a user can tell from the first only at the submission."""
+MOVE = """
+import json, subprocess, sys
+def accepted(*words):
+    done = subprocess.run(words, capture_output=True, text=True)
+    return done.stdout.strip() or "done" if done.returncode == 0 else None
+submit = ["sbatch", "--hold", "--parsable", "-o", "/dev/null", "--wrap=true"]
+places, seen = json.loads(sys.argv[1]), {}
+job = accepted(*submit, "-p", "timed", *sys.argv[2:])
+for place in places:
+    new = accepted(*submit, "-p", place, *sys.argv[2:])
+    moved = accepted("scontrol", "update", "JobId=" + job, "Partition=" + place)
+    accepted("scontrol", "update", "JobId=" + job, "Partition=timed")
+    if new:
+        accepted("scancel", new)
+    seen[place] = [bool(new), bool(moved)]
+accepted("scancel", job)
+print(json.dumps(seen))
+"""
+
+
+@pytest.fixture(scope="module")
+def site(cluster: Cluster) -> Site:
+    """A cluster with such partitions."""
+    if not cluster.has_sources:
+        pytest.skip(f"NOT TESTED ON {cluster.release}: slurmctld sends no jobs to this build")
+    site = Site(cluster)
+    site.clear()
+    rules = "".join(
+        f'[[rule]]\nrule = "{rule}"\nname = "{place}"\nfield = "{field}"\npartitions = ["{place}"]\n'
+        for place, (rule, field) in PLACES.items()
+    )
+    cluster.put(DEFAULT_TOML + rules, TOML)
+    places = "".join(f"PartitionName={place} Nodes=ALL\n" for place in PLACES)
+    site.conf(f"JobSubmitPlugins=python\n{places}PartitionName=timed Nodes=ALL DefaultTime=30\n")
+    return site
+
+
+@pytest.mark.parametrize("options", JOBS)
+def test_a_move_is_a_submission(site: Site, options: str) -> None:
+    """A job may be moved to where a rule on any field counts exactly if it could be submitted there."""
+    done = site.run("python3", "-c", MOVE, json.dumps(list(PLACES)), *options.split())
+    assert done.returncode == 0, done.stdout + done.stderr
+    seen = json.loads(done.stdout)
+    assert any(new for new, _ in seen.values())
+    assert not all(new for new, _ in seen.values())
+    differs = {place: pair for place, pair in seen.items() if pair[0] != pair[1]}
+    if not options:
+        refused = {place[2:] for place, (new, _) in seen.items() if place[0] == "f" and not new}
+        assert refused.isdisjoint((*FILLED, *SENT))
+    if options == JOBS[NAMES_DEFAULTS]:
+        # A value that Slurm would fill in counts as unset, whoever has named it.
+        differs = {place: pair for place, pair in differs.items() if pair != [place[0] == "r", place[0] == "f"]}
+    assert not differs

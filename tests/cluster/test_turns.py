@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which tests of real daemons a run has, and which ones it leaves to others."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.cluster import reporting, turns
+
+HERE = Path(__file__).parent
+FILE = "test_rules_senders.py"
+"""A file whose tests need one release."""
+
+
+@given(st.text(), st.lists(st.text(), min_size=1, unique=True), st.integers(min_value=0))
+def test_successive_turns_use_each_release(file: str, releases: list[str], turn: int) -> None:
+    """As many successive turns as there are releases use each once."""
+    used = [turns.releases_of(file, releases, str(turn + later)) for later in range(len(releases))]
+    assert sorted(map(list, used)) == sorted([release] for release in releases)
+
+
+def collected(turn: str, marks: str, releases: str = "") -> set[str]:
+    """Return the releases on which a run has the tests of FILE."""
+    environment = {**os.environ, "SLURMHOOKS_TEST_TURN": turn, "SLURMHOOKS_TEST_RELEASES": releases}
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", marks, str(HERE / FILE)]
+    done = subprocess.run(command, cwd=HERE.parents[1], env=environment, capture_output=True, text=True)
+    assert done.returncode in (0, 5), done.stdout + done.stderr
+    return {release for line in done.stdout.splitlines() if "::" in line and (release := reporting.release_of(line))}
+
+
+@pytest.mark.slow
+def test_what_is_left_by_a_turn_runs_in_the_rest() -> None:
+    """A turn and the rest have all releases together; by hand, and for releases that are named, all run."""
+    has, rest = collected("7", "cluster and not soak"), collected("7", "moved")
+    assert (len(has), has & rest) == (1, set())
+    assert has | rest == collected("", "cluster and not soak")
+    assert rest <= collected("7", "cluster and not soak", " ".join(rest))
+
+
+def test_a_group_for_which_no_time_is_left_does_not_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A group begins if it is expected to end in time, and then goes on."""
+    monkeypatch.setattr(turns, "UNTIL", 100.0)
+    monkeypatch.setattr(turns, "_begun", {})
+    assert turns.has_time("short", expected=5, now=90)
+    assert not turns.has_time("long", expected=50, now=90)
+    assert turns.has_time("short", expected=5, now=120)
+
+
+@pytest.mark.parametrize(
+    ("file", "changed", "named"),
+    [
+        ("test_ansible", "contrib/ansible/tasks/main.yml", True),
+        ("test_rules_moved", "slurmhooks/rules/base.py", True),
+        ("test_ansible", "slurmhooks/rules/base.py docs/cluster.md tests/cluster/test_power.py", False),
+    ],
+)
+def test_what_a_change_names(file: str, changed: str, named: bool) -> None:
+    """A test file is named by a change of it, and of what it tests; the names of folders of all tests name nothing."""
+    assert turns.is_named(file, changed) == named

@@ -8,7 +8,7 @@ import click
 
 from docs.markdown import code, page
 from slurmhooks import cli
-from slurmhooks.policies.describe import table
+from slurmhooks.rules.describe import table
 
 
 def commands(group: click.Group = cli.main, prefix: str = "") -> Iterator[tuple[str, click.Command]]:

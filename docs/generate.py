@@ -14,16 +14,16 @@ from docs.command_line import command_line_page
 from docs.markdown import code, doc, page
 from docs.spank_pages import spank_page, spank_releases_page
 from slurmhooks import scrun, testing
+from slurmhooks.cli_filter.command_options import NAMES
 from slurmhooks.cli_filter.fields import FIELDS
 from slurmhooks.config import model as config
 from slurmhooks.fields import flag_rows, number_rows, rows
 from slurmhooks.hooks.points import COMMANDS, HEALTH, HOOKS, POINTS, HookSpec
 from slurmhooks.job_submit import constants, model, strings
-from slurmhooks.policies import describe
-from slurmhooks.policies.describe import table
+from slurmhooks.rules import describe
+from slurmhooks.rules.describe import table
 from slurmhooks.site.sources import FILE_NAME
 from slurmhooks.spank import callbacks
-from slurmhooks.testing.options.names import NAMES
 
 FOLDER = Path(__file__).resolve().parent / "reference"
 
@@ -67,7 +67,7 @@ def pages() -> dict[str, str]:
         "job-fields": fields_page(),
         "constants": constants_page(),
         "configuration": configuration_page(),
-        "policies": policies_page(),
+        "rules": rules_page(),
         "command-line": command_line_page(),
         "python": python_page(),
         "testing": testing_page(),
@@ -90,7 +90,7 @@ def hooks_page() -> str:
         "## slurmctld's plugins and scrun\n",
         table(("decorator", "called by", "arguments", "`on_error`"), map(_hook, plain)),
         "## Health checks\n",
-        f"`contexts=` chooses among {code(HEALTH)}; [](../health.md) says what they mean.\n",
+        f"`contexts=` chooses among {code(HEALTH)}; [](../node.md) says what they mean.\n",
         table(("decorator", "called by", "arguments", "`on_error`"), map(_hook, node)),
         "## cli_filter\n",
         f"`contexts=` chooses among the commands: {code(COMMANDS)}.\n",
@@ -245,11 +245,11 @@ def configuration_page() -> str:
     )
 
 
-def policies_page() -> str:
+def rules_page() -> str:
     """Return the page of all ready-made rules."""
     return page(
         "# Ready-made rules\n",
-        "Each `[[policies]]` of `slurmhooks.toml` is one of these; [](../policies.md) says how to use them.\n",
+        "Each `[[rule]]` of `slurmhooks.toml` is one of these; [](../rules.md) says how to use them.\n",
         describe.reference(),
     )
 

@@ -55,7 +55,7 @@ COMMAND_FILES = """
 | file | meaning |
 | --- | --- |
 | `/etc/slurm/slurmhooks.toml` | The configuration, beside slurm.conf. |
-| `/etc/slurm/slurmhooks.manifest` | The hook manifest, which `compile` writes. |
+| `/etc/slurm/slurmhooks.set` | The link to the set in force. |
 """
 EXAMPLE = """
 # EXAMPLES
@@ -67,7 +67,7 @@ paths = ["hooks.d/*.py"]
 [job_submit]
 timeout = 5.0
 
-[policy."limits:require_account"]
+[rules.modes."limits:require_account"]
 mode = "warn"
 note = "in force from March on; questions to help@example.org"
 ```

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from docs.markdown import code, page
 from slurmhooks.hooks.points import CONTEXTS
-from slurmhooks.policies.describe import table
+from slurmhooks.rules.describe import table
 from slurmhooks.spank import callbacks, functions
 from slurmhooks.spank import fields as spank_fields
 from slurmhooks.spank.calls import Where

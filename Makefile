@@ -7,7 +7,10 @@ unexport PYTHONDONTWRITEBYTECODE
 C_FILES = $(shell find native tests -name '*.[ch]' -not -path '*/.*')
 SHELL_FILES = $(shell git grep -lE -e '^\#!(/usr)?/bin/(env )?(ba)?sh' -- ':!tests/fuzz/corpus' ':!*.md' ':!*.py' 2>/dev/null)
 
-.PHONY: help venv check format test soak demo bench docs deb rpm release clean
+# Tests that need one release of Slurm run on another one at each commit.
+test rest soak: export SLURMHOOKS_TEST_TURN ?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
+
+.PHONY: help venv check format test rest soak demo bench docs deb rpm release clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -18,7 +21,12 @@ venv: .venv/.complete ## set up .venv with the dependencies of the other targets
 .venv/.complete: pyproject.toml tools/setup
 	@tools/setup $(PYTHON)
 
-CHECKS = mypy unit-tests ruff ruff-format clang-format shellcheck codespell
+# Otherwise each worker of pytest compiles all tests of a fresh clone.
+.venv/.tests: .venv/.complete
+	@$(BIN)/pytest -q --collect-only tests >/dev/null || : # the tests themselves say what is wrong
+	@touch $@
+
+CHECKS = mypy unit-tests sizes ruff ruff-format clang-format shellcheck codespell
 .PHONY: $(CHECKS) stubs
 check: venv ## run everything that needs no Slurm: linters, types, formats, unit and native tests
 	@$(MAKE) --no-print-directory --keep-going --jobs 2 $(CHECKS)
@@ -37,8 +45,11 @@ shellcheck:
 	@tools/step $@ $(BIN)/shellcheck $(SHELL_FILES)
 codespell:
 	@tools/step $@ $(BIN)/codespell
+# How much there is to read and to learn; tests/project/test_sizes.py compares it with docs/architecture.md.
+sizes:
+	@$(BIN)/python -m tests.project.sizes
 # A few quick tests of tests/cluster need no cluster. Some tests wait, so there is a worker more than processors.
-unit-tests: stubs
+unit-tests: stubs .venv/.tests
 	@$(BIN)/pytest -q -n $$(($$(nproc) + 1)) --dist worksteal -m 'not (cluster or sanitized or slow or soak)' tests
 
 format: venv ## rewrite Python and C sources in the house style
@@ -51,6 +62,9 @@ format: venv ## rewrite Python and C sources in the house style
 test: venv ## run check, then sanitizers and all tests on real clusters of all supported releases
 	@{ tests/cluster/run possible && tests/cluster/run rootfs $(SLURMHOOKS_TEST_RELEASES); } >/dev/null 2>&1 & \
 	make --no-print-directory check && tools/cluster-tests $(BIN)/pytest; code=$$?; wait; exit $$code
+
+rest: venv ## run what test leaves out on real clusters: other releases, and what takes long; see .ci/run
+	@tools/cluster-tests $(BIN)/pytest -m moved
 
 .venv/.soak: .venv/.complete
 	@echo "setup: tools for long tests"
@@ -65,7 +79,7 @@ demo: ## show hooks at work on a real Slurm, which this sets up
 	@tests/cluster/demo
 
 bench: venv ## measure what hooks cost on a real Slurm
-	@tests/cluster/bench
+	@$(BIN)/python tests/cluster/bench
 
 # Uses Debian's Sphinx (python3-sphinx python3-myst-parser furo) if installed, otherwise the one of the package index.
 SPHINX_PATH = $(shell $(PYTHON) -c 'import furo, myst_parser, sphinx; print(sphinx.__path__[0].rpartition("/")[0])' 2>/dev/null)

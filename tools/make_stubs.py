@@ -38,7 +38,7 @@ POWER = {"nodes": "PowerNodes", "jobs": "tuple[ResumeJob, ...]", "features": "st
 """Power hooks have no tables."""
 
 ACTING = {"jobs": "Table[int, ActingRecord]", "nodes": "Table[str, ActingNode]"}
-"""In periodic rules, jobs and nodes have actions."""
+"""In periodic handlers, jobs and nodes have actions."""
 WHOLE = {"job": "WholeJob", "record": "Record | None"}
 """In hook.job, the job is what it would be, and a submission changes no record."""
 
@@ -46,10 +46,12 @@ IMPORTS = """
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Concatenate, Literal, Protocol, TypeVar, overload
 
+from slurmhooks.burst_buffer.model import BurstBuffer
 from slurmhooks.cli_filter.model import Options
 from slurmhooks.job_submit.model import Association, Job, License, Node, Partition, Qos, Record, Reservation, Table
 from slurmhooks.jobcomp.event import Event
 from slurmhooks.hooks.option import Option, Value
+from slurmhooks.mail.model import Mail
 from slurmhooks.power.model import PowerNodes, ResumeJob
 from slurmhooks.node.model import HealthNode
 from slurmhooks.scrun.model import Container
@@ -108,7 +110,8 @@ def decorators() -> str:
 
 def arguments_of(spec: HookSpec) -> tuple[tuple[str, str], ...]:
     """Return names and types of the arguments of a hook."""
-    own = {"cli_filter": FILTER_JOB, "power": POWER}
+    known = {"record": WHOLE["record"]}
+    own = {"cli_filter": FILTER_JOB, "power": POWER, "mail": known, "burst_buffer": known}
     types = {**ARGUMENTS, **own.get(spec.point, {})}
     if spec.is_periodic:
         types |= ACTING
@@ -184,7 +187,7 @@ def literal(words: Iterable[str]) -> str:
 def camel(name: str) -> str:
     """Return the name of the class of a hook, which must not be that of an argument."""
     words = "".join(word.capitalize() for word in name.replace(".", "_").split("_"))
-    return f"{words}Rule" if HOOKS.get(name) and HOOKS[name].runs_in else words
+    return f"{words}Rule" if words in ("Job", "Mail") else words
 
 
 def below(path: str) -> Iterator[tuple[str, str]]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Hooks of burst buffers with a real slurmctld: contrib/examples/flash_scratch.py, and handlers that fail."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -265,6 +266,27 @@ def test_a_teardown_is_tried_again(site: Cluster) -> None:
     site.wait(lambda: names(site, number)[-1:] == ["teardown"], 60, "the teardown")
     faults(site)
     ends(site, number)
+
+
+def torn_down(cluster: Cluster, number: int) -> bool:
+    """Tell whether the last stage of a job was teardown, and nothing is left of its burst buffer."""
+    return names(cluster, number)[-1:] == ["teardown"] and shell(cluster, "ls /flash") == ""
+
+
+def test_teardown_at_once(site: Cluster) -> None:
+    """With TeardownFailure, Slurm calls teardown where it holds a job or leaves it in stage-out."""
+    conf = shell(site, "cat /etc/slurm/burst_buffer.conf")
+    site.put(f"{conf}\nFlags=TeardownFailure\n", "/etc/slurm/burst_buffer.conf")
+    site.restart("slurmctld")
+    for stage in ("data_in", "data_out"):
+        faults(site, **{stage: "refuse"})
+        number = submit(site)
+        site.wait(partial(torn_down, site, number), 120, "the teardown")
+        assert names(site, number)[-2:] == [stage, "teardown"]
+        site.root("scancel", f"{number}", check=True)
+    faults(site)
+    site.put(conf, "/etc/slurm/burst_buffer.conf")
+    site.restart("slurmctld")
 
 
 def test_slurmctld_is_killed_in_a_stage(site: Cluster) -> None:

@@ -118,29 +118,34 @@ def test_a_job_asks_for_a_feature(site: Cluster) -> None:
     site.restart()
 
 
-def test_a_job_has_a_folder_in_its_namespace(site: Cluster) -> None:
+@pytest.mark.parametrize("plugin", ["job_container/tmpfs", "namespace/tmpfs", "namespace/linux"])
+def test_a_job_has_a_folder_in_its_namespace(site: Cluster, plugin: str) -> None:
     """The job, and only the job, sees it as /scratch, and it is gone afterwards."""
     if site.version < (24, 5):
         pytest.skip("this release starts no script for a namespace")
+    kind, _, name = plugin.partition("/")
+    if (kind == "namespace") != (site.version >= (25, 11)):
+        pytest.skip("this release does not have the plugin")
     begin, end = (f"{FOLDER}/job_namespace_{at}" for at in ("begin", "end"))
-    if site.version >= (25, 11):
-        kind = "NamespaceType=namespace/linux"
+    if name == "linux":
         yaml = "defaults:\n  auto_base_path: true\n  base_path: /run/namespaces/%n\n  dirs: /tmp\n  shared: true\n"
         site.put(f"{yaml}  clone_ns_script: {begin}\n  clone_ns_epilog: {end}\n", "/etc/slurm/namespace.yaml")
     else:
-        kind = "JobContainerType=job_container/tmpfs"
         text = "AutoBasePath=true\nDirs=/tmp\nShared=true\nBasePath=/run/namespaces/%n"
         site.put(f"{text} CloneNSScript={begin} CloneNSEpilog={end}\n", "/etc/slurm/job_container.conf")
-    site.put(f"{CONF}{kind}\nPrologFlags=Contain\n", "/etc/slurm/local.conf")
+    parameter = "NamespaceType" if kind == "namespace" else "JobContainerType"
+    site.put(f"{CONF}{parameter}={plugin}\nPrologFlags=Contain\n", "/etc/slurm/local.conf")
     site.restart()
     script = "echo 42 > /scratch/file; ls /scratch; stat -c %U:%a /scratch"
     output = site.user("alice", "srun", "-t1", "-w", "n1", "sh", "-c", script, check=True).stdout
     assert output == "file\nalice:700\n"
     assert shell(site, "ls /scratch") == ""
     site.wait(lambda: shell(site, f"ls {FOLDER}/scratch") == "", 60, "the end of the folder")
+    works = shell(site, f"cat {FOLDER}/job_namespace")
     site.put("#!/bin/sh\nexit 1\n", f"{FOLDER}/job_namespace", 0o755)
     assert site.user("alice", "srun", "-t1", "-w", "n1", "true").returncode != 0
     site.wait(lambda: "State=IDLE" in site.root("scontrol", "show", "node", "n1").stdout, 60, "the idle node")
+    site.put(works, f"{FOLDER}/job_namespace", 0o755)
     site.put(CONF, "/etc/slurm/local.conf")
     site.restart()
 

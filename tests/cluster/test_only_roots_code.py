@@ -69,7 +69,12 @@ def lent(cluster: "Cluster") -> Site:
 
 
 def settle(lent: Site) -> None:
-    """Put one hook file in force, in a new store, and remove records."""
+    """Put one hook file in force, in a new store, and remove records.
+
+    Jobs of an earlier test end first: without a set a prolog fails, and holds its job.
+    """
+    lent.root("scancel --user=alice")
+    lent.wait_until_idle()
     lent.root("chmod 755 /etc/slurm; rm -rf /etc/slurm/slurmhooks.*d /etc/slurm/slurmhooks.set")
     lent.hooks(a=HOOKS.replace("TAG", "good"))
     lent.cluster.put('[hooks]\npaths = ["hooks.d/*.py"]\n', "/etc/slurm/slurmhooks.toml")

@@ -91,7 +91,7 @@ class BurstBuffer:
         Raises:
             OSError: as for ``script``.
         """
-        found: list[str] = []
+        found: list[list[str]] = []
         continues = False
         for line in filter(None, self.script.split("\n")):
             if not line.startswith("#"):
@@ -103,8 +103,8 @@ class BurstBuffer:
             more = text.endswith("\\")
             text = text.removesuffix("\\").rstrip()
             if continues:
-                found[-1] = f"{found[-1]} {text}"
+                found[-1].append(text)
             else:
-                found.append(text)
+                found.append([text])
             continues = more
-        return found
+        return [" ".join(texts) for texts in found]

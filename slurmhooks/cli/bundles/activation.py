@@ -12,7 +12,7 @@ from pathlib import Path
 
 from slurmhooks.burst_buffer import script
 from slurmhooks.cli import build_record, configuration, controllers, manifests
-from slurmhooks.cli.bundles import contents, history
+from slurmhooks.cli.bundles import contents, history, packages
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.checks import report
 from slurmhooks.cli.findings import Findings
@@ -68,10 +68,14 @@ def activate(store: Store, event: history.Event, plugin_dir: Path | None, *, ask
         if event.is_new and (wrong := _unfit(store, bundle, folder)):
             raise Findings([*wrong, f"{bundle} stays in force"])
         notes = renew(store, folder)
+        if event.is_new:
+            packages.note(store.place(bundle))
         if asks and (refused := controllers.serve(store.sysconfdir)):
             raise Findings(refused)
         return notes
     notes = prepare(store, event, folder, asks=asks)
+    if event.is_new or not (store.place(bundle) / packages.FILE_NAME).exists():
+        packages.note(store.place(bundle))
     event = replace(event, first=not os.path.lexists(store.pointer) and not store.events())
     store.begin(history.now(event))
     try:

@@ -58,6 +58,7 @@ class Machine:
         before: the one that it goes back to if none is named; None if that is not known.
         history: what came into force last, the latest at the end.
         sources: what is to be known about the files beside slurm.conf; None: they are as they were deployed.
+        packages: those that the set imports, and that have changed since it was deployed.
         slurmctld: the plugins of a slurmctld on this machine.
         findings: reasons why something is unknown.
         manifest: why launches do not use the hook manifest; None if they do, or if it is not known.
@@ -74,12 +75,13 @@ class Machine:
     before: str | None = None
     history: list[Event] = field(default_factory=list)
     sources: str | None = None
+    packages: list[str] = field(default_factory=list)
 
 
 def this(sysconfdir: Path) -> Machine:
     """Return the report of this machine."""
     from slurmhooks.cli import build_record, configuration, controllers, fit, manifests
-    from slurmhooks.cli.bundles import contents, prolog
+    from slurmhooks.cli.bundles import contents, packages, prolog
     from slurmhooks.cli.bundles.store import Store
 
     store = Store(sysconfdir)
@@ -128,6 +130,7 @@ def this(sysconfdir: Path) -> Machine:
         slurmctld=[_point(each, store) for each in running],
         findings=[*findings, *prolog.others(sysconfdir, deployed), *(text for text in notes if "unknown" in text)],
         manifest=manifest,
+        packages=packages.changed(store.place(deployed)) if deployed is not None else [],
     )
 
 

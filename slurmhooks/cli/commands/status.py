@@ -52,6 +52,7 @@ class StatusReport:
         findings: machines that have something else in force, or are unknown.
         not_asked: other controllers of the cluster that have not reported.
         manifests: why launches on a machine start Python in every process.
+        packages: what the sets of machines import, and what has changed since their deployment.
     """
 
     expected: str | None
@@ -63,6 +64,7 @@ class StatusReport:
     history: list[Event] = field(default_factory=list)
     sources: str | None = None
     manifests: list[str] = field(default_factory=list)
+    packages: list[str] = field(default_factory=list)
 
 
 @click.command("status")
@@ -153,7 +155,8 @@ def compare(
         for each in (here, *latest.values())
         if each.manifest is not None
     ]
-    return StatusReport(expected, here.kept, rows, list(dict.fromkeys(findings)), manifests=unused)
+    changed = [f"{each.name}: package {text}" for each in (here, *latest.values()) for text in each.packages]
+    return StatusReport(expected, here.kept, rows, list(dict.fromkeys(findings)), manifests=unused, packages=changed)
 
 
 def _row(machine: "machines.Machine", expected: str | None, kept: list[str]) -> Row:
@@ -185,7 +188,7 @@ def show(report: StatusReport) -> None:
         (row.where, row.bundle or "-", row.state, f"{row.at.astimezone():%Y-%m-%d %H:%M:%S}") for row in report.rows
     ]
     output.table(("where", "set", "state", "at"), rows)
-    for text in report.manifests:
+    for text in (*report.manifests, *report.packages):
         click.echo(shown(text))
     for name in report.not_asked:
         click.echo(f"{shown(name)}: another controller of this cluster, not asked: slurmhooks status --from {name}")

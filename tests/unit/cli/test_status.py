@@ -150,6 +150,51 @@ def test_sources_and_history(site: "Site", run: "Call", bundles: list[str]) -> N
     assert "for the night" in run("status", "--sysconfdir", site.etc).output
 
 
+def test_packages_that_a_set_imports(
+    site: "Site", run: "Call", open_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Installed packages are not in a set: what they were is noted, and each that has changed since is named.
+
+    It says so until the set is deployed again, and not for what Python, slurmhooks and the set itself have.
+    """
+    installed = open_folder / "site-packages"
+    monkeypatch.syspath_prepend(str(installed))
+
+    def install(version: str, *, constant: str = "1") -> None:
+        for name in ("site_alone", "site_with_version", "site_lazy"):
+            (installed / name).mkdir(parents=True, exist_ok=True)
+            (installed / name / "__init__.py").write_text(f"CONSTANT = {constant}\n")
+        record = installed / "site_policy.dist-info"
+        record.mkdir(exist_ok=True)
+        (record / "METADATA").write_text(f"Metadata-Version: 2.1\nName: site-policy\nVersion: {version}\n")
+        (record / "RECORD").write_text(f"site_with_version/__init__.py,sha256={constant},\n")
+
+    install("1.0")
+    (site.etc / "packages" / "own").mkdir(parents=True)
+    (site.etc / "packages" / "own" / "__init__.py").write_text("import site_with_version\n")
+    (site.etc / "slurmhooks.toml").write_text(
+        '[hooks]\npaths = ["hooks.d/*.py"]\npackages = ["packages"]\nmodules = ["site_alone"]\n'
+    )
+    site.file("import json, own\n@hook.job_submit\ndef submit(job):\n    from site_lazy import CONSTANT\n")
+    deploy = ("deploy", "--sysconfdir", site.etc)
+    assert "in force" in run(*deploy).output
+    host = status(site, run)[0]["rows"][0]["where"]
+    assert status(site, run)[0]["packages"] == []
+    install("1.1", constant="2")
+    (installed / "site_lazy" / "__init__.py").unlink()
+    (installed / "site_lazy").rmdir()
+    report, code = status(site, run)
+    assert code == 0
+    assert [re.sub(r"\([0-9a-f]{8}\)", "(HASH)", text) for text in report["packages"]] == [
+        f"{host}: package site_alone: was (HASH) at the deployment, is (HASH)",
+        f"{host}: package site_lazy: was (HASH) at the deployment, is not installed",
+        f"{host}: package site_with_version: was 1.0 (HASH) at the deployment, is 1.1 (HASH)",
+    ]
+    assert "package site_alone: was" in run("status", "--sysconfdir", site.etc).stdout
+    assert "unchanged" in run(*deploy).stdout
+    assert status(site, run)[0]["packages"] == []
+
+
 def test_files_that_were_edited(site: "Site", run: "Call", bundles: list[str]) -> None:
     """Edited files of a bundle are also a finding on the machine itself."""
     (Store(site.etc).place(bundles[2]) / "hooks.d" / "a.py").write_text("# edited\n")

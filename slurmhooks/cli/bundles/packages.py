@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The installed packages that a set imports: no set has them, so what they are at its deployment is noted."""
+
+import ast
+import json
+import sys
+import tomllib
+from collections.abc import Iterable
+from contextlib import suppress
+from hashlib import sha256
+from importlib import metadata
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+from slurmhooks.files import durable, sums
+
+FILE_NAME = ".packages"
+"""A hidden file of the set: what each package was when the set was deployed, by the name that it is imported by."""
+SHOWN = 8
+"""Digits of a hash."""
+
+
+def note(place: Path) -> None:
+    """Note what the packages are that the files of a set import."""
+    durable.write(place / FILE_NAME, json.dumps(_present(_imported(place))).encode(), 0o444)
+
+
+def changed(place: Path) -> list[str]:
+    """Return a text for each package that is no longer what it was when a set was deployed."""
+    try:
+        known = json.loads((place / FILE_NAME).read_bytes())
+        present = _present(known)
+    except FileNotFoundError:
+        return []  # deployed by an earlier release
+    except (OSError, ValueError, TypeError) as error:
+        return [f"{place / FILE_NAME}: {error}"]
+    return [
+        f"{name}: was {was} at the deployment, is {present[name]}"
+        for name, was in known.items()
+        if was != present[name]
+    ]
+
+
+def _imported(place: Path) -> set[str]:
+    """Return the names of the packages that a set imports, without its own, Python's and slurmhooks."""
+    found, own = set[str](), set[str]()
+    for folder, names in sums.walk(str(place)):
+        for path in (Path(folder, name) for name in names):
+            own |= {path.stem, *path.relative_to(place).parts[:-1]}
+            # What cannot be read is refused when the set is loaded, or is data of handlers.
+            with suppress(SyntaxError, ValueError, RecursionError, AttributeError, TypeError):
+                if path.suffix == ".py":
+                    found |= _of_python(path.read_bytes())
+                elif path.suffix == ".toml":
+                    found |= _of_configuration(path.read_text())
+    tops = {name.partition(".")[0] for name in found} - sys.stdlib_module_names - {"slurmhooks"}
+    return {name for name in tops if name not in own or PathFinder.find_spec(name) is not None}
+
+
+def _of_python(text: bytes) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names |= {each.name for each in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module is not None and not node.level:
+            names.add(node.module)
+    return names
+
+
+def _of_configuration(text: str) -> set[str]:
+    return {str(name) for name in tomllib.loads(text).get("hooks", {}).get("modules", ())}
+
+
+def _present(names: Iterable[str]) -> dict[str, str]:
+    """Return what packages are now: their versions, and a hash of RECORD, or of their own file if there is none."""
+    of_modules = metadata.packages_distributions()
+    return {name: _state(name, sorted({each for each in of_modules.get(name, ()) if each})) for name in sorted(names)}
+
+
+def _state(name: str, distributions: list[str]) -> str:
+    found = [metadata.distribution(each) for each in distributions]
+    content = "".join(each.read_text("RECORD") or "" for each in found).encode()
+    spec = PathFinder.find_spec(name)
+    if spec is None:
+        return "not installed"
+    if not content and spec.has_location and spec.origin is not None:
+        content = Path(spec.origin).read_bytes()
+    return " ".join([*(each.version for each in found), f"({sha256(content).hexdigest()[:SHOWN]})"])

@@ -88,12 +88,11 @@ def _run(command: "Sequence[str | Path]") -> "subprocess.CompletedProcess[str]":
 
 def installed_versions() -> Iterator[tuple[Path, Version]]:
     """Yield the path and version of Slurm's programs on this machine."""
-    for name in ("slurmctld", "slurmd", "srun"):
+    # On login nodes, scontrol comes with srun, which would call handlers before it prints its version.
+    for name in ("slurmctld", "slurmd", "scontrol"):
         program = find_program(name)
         if program:
-            # srun reads slurm.conf before it prints its version, and fails without one.
-            option = "--version" if name == "srun" else "-V"
-            process = _run([program, option])
+            process = _run([program, "-V"])
             version = Version.find(process.stdout) if process.returncode == 0 else None
             if version:
                 yield program, version

@@ -50,11 +50,19 @@ def test_source_version_is_read_from_meta(machine: Machine) -> None:
 
 
 def test_programs_that_say_nothing_are_left_out(machine: Machine) -> None:
-    """A program that fails, such as srun without a slurm.conf, counts as missing."""
+    """A program that fails, such as scontrol without a slurm.conf, counts as missing."""
     ctld = machine.program("slurmctld", '[ "$1" = -V ] && echo slurm-wlm 24.11.5')
     machine.program("slurmd", "exit 0")
-    machine.program("srun", "echo slurm 1.2.3; exit 1")
+    machine.program("scontrol", "echo slurm 1.2.3; exit 1")
     assert list(slurm.installed_versions()) == [(ctld, Version(24, 11, 5))]
+
+
+def test_srun_is_not_asked(machine: Machine) -> None:
+    """srun calls handlers of the set in force before it prints its version; scontrol, which comes with it, does not."""
+    machine.program("srun", f"touch {machine.root}/called; echo slurm-wlm 24.11.5")
+    control = machine.program("scontrol", "echo slurm-wlm 24.11.5")
+    assert list(slurm.installed_versions()) == [(control, Version(24, 11, 5))]
+    assert not (machine.root / "called").exists()
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,8 @@ def callback(
             home.is_slurmd = True
         pointer = ffi.cast("struct spank_handle *", handle)
         line = _line(argc, argv, known)
-        if line is None or _never_called(line.registry, not_exported):
+        # slurmd starts all the same: this must not stop a node, and launches are refused.
+        if line is None or (_never_called(line.registry, not_exported) and _context != "slurmd"):
             return FAILED
         if (
             name == "init"

@@ -168,6 +168,15 @@ def test_the_first_prolog_of_a_lean_plugin(lent: Site) -> None:
             lent.root("slurmhooks deploy")
         done = lent.shell("srun -Q -w n1 sh -c 'ls /opt/spank/prolog-$SLURM_JOB_ID'")
         assert done.returncode == 0, done.stdout
+        # As where the lean plugin comes from a folder that many machines share.
+        lent.wait_until_idle()
+        lent.root(f"ln -sfn slurmhooks/spank_python-lean.so {PLUGIN}")
+        lent.cluster.restart("n1", "n2")
+        done = lent.shell("srun -Q -w n1 true")
+        assert done.returncode
+        assert "the hooks could not be loaded" in done.stdout
+        assert "Slurm would never call handler prolog:first_prolog" in lent.cluster.log("n1")
+        assert lent.drained() == []
     finally:
         lent.root(whole)
         lent.cluster.restart("n1", "n2")

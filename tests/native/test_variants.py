@@ -31,6 +31,16 @@ def test_a_variant_that_lacks_a_callback(host: Host, with_manifest: bool) -> Non
     assert "run 'slurmhooks install' without --lean" in run
 
 
+def test_slurmd_with_a_variant_that_lacks_a_callback(host: Host) -> None:
+    """slurmd starts all the same, and its log says what to run: only launches are refused."""
+    host.site("@hook.spank.user_init\ndef user_init(spank):\n    pass")
+    use_variant(host, variants.LEAN)
+    compile_manifest(host)
+    run = launch(host, "slurmd", "call sp init")
+    assert run.one("call").rc == 0
+    assert "run 'slurmhooks install' without --lean" in run
+
+
 def test_a_variant_that_has_all_that_is_wanted(host: Host) -> None:
     """The variant that exports the fewest callbacks runs handlers for these callbacks."""
     host.site("hook.spank.task_init(lambda spank: log.info('ran'))")

@@ -28,7 +28,8 @@ HISTORY = "slurmhooks.d/events"
 NONE = "none"
 """In place of the id of a set that does not exist."""
 EXPECTS_SET = "expects-set"
-"""A file beside the core library, by which 'slurmhooks install' says that this machine has a set in force."""
+"""A file beside the core library, by which 'slurmhooks install' says that there is a set in force for the folders of
+slurm.conf that it has in lines."""
 OUTSIDE = "absolute"
 """The folder of a set for files that its sources name by absolute names."""
 ENOENT, ENOTDIR = 2, 20
@@ -76,7 +77,7 @@ def set_in_force() -> str | None:
         why = f"{home}/{FORMER_MANIFEST}: an earlier release ran files that were never deployed: 'slurmhooks deploy'"
     elif home != directory:
         why = f"{link}: does not exist, but {directory}/{FILE_NAME} names its folder: mount what has it, or deploy"
-    elif _expects_set():
+    elif _expects_set(directory):
         why = f"{link}: does not exist, nor does slurmhooks.d, and this machine expects a set: 'slurmhooks deploy'"
     else:
         return None
@@ -102,10 +103,25 @@ def never_deployed() -> str | None:
     return f"{path}: was never deployed, so no hooks are in force: 'slurmhooks deploy'" if _exists(path) else None
 
 
-def _expects_set() -> bool:
-    """Tell whether the plugin that this process serves was installed on a machine that always has a set in force."""
+def _expects_set(directory: str) -> bool:
+    """Tell whether the plugin that this process serves was installed on a machine that always has a set in force.
+
+    Users may name a slurm.conf in another folder, such as that of another cluster, which has no set. Processes of root
+    and of daemons must have one wherever theirs is.
+    """
     folder = sys._xoptions.get("slurmhooks_plugins")
-    return isinstance(folder, str) and _exists(f"{folder}/{EXPECTS_SET}")
+    if not isinstance(folder, str) or not _exists(f"{folder}/{EXPECTS_SET}"):
+        return False
+    if trusted.guarded():
+        return True
+    from slurmhooks.files import paths
+
+    try:
+        with open(f"{folder}/{EXPECTS_SET}", errors="surrogateescape") as file:
+            known = file.read().splitlines()
+    except OSError:
+        return True
+    return paths.real(directory) in map(paths.real, known)
 
 
 def _exists(path: str) -> bool:

@@ -280,6 +280,31 @@ def test_no_sources_and_no_set(lent: Site) -> None:
     assert in_force(lent) == ("1", "1", "one")
 
 
+def test_another_slurm_conf(lent: Site) -> None:
+    """Where a set is expected, users can use a slurm.conf of another folder, which has none, as that of a cluster.
+
+    The expected set is missed as before by commands that use the folder of the installation, under any name.
+    """
+    fill(lent, 1)
+    lent.root("slurmhooks deploy; rm -rf /opt/other; mkdir -m 755 /opt/other; cp /etc/slurm/*.conf /opt/other")
+    other = "export SLURM_CONF=/opt/other/slurm.conf;"
+    expects = f"{Path(PLUGIN).parent}/slurmhooks/expects-set"
+    lent.root(f"echo /etc/slurm > {expects}; ln -sfn /etc/slurm /opt/same")
+    try:
+        done = lent.shell(f"{other} srun -Q -w n1 sh -c 'echo SET=$SET'")
+        assert (done.returncode, done.stdout) == (0, "SET=1\n")
+        lent.wait_until_idle()
+        lent.root("mv /etc/slurm/slurmhooks.set /etc/slurm/slurmhooks.d /root/away")
+        for conf in ("", "export SLURM_CONF=/opt/same/slurm.conf;"):
+            done = lent.shell(f"{conf} srun -Q -w n1 true")
+            assert done.returncode
+            assert "the hooks could not be loaded" in done.stdout
+        assert "could not be loaded" in lent.cluster.root("sh", "-c", f"{other} srun -Q -w n1 true").stderr
+    finally:
+        lent.root(f"rm -f {expects}; mv /root/away/slurmhooks.* /etc/slurm")
+        settle(lent)
+
+
 def test_an_upgrade(lent: Site) -> None:
     """`install` puts in force what an earlier release has read, or installs nothing if that does not load."""
     fill(lent, 1)

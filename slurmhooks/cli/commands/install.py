@@ -135,7 +135,9 @@ def command(
             expects_set = True
     marker = configuration.below(destdir, folder) / "slurmhooks" / home.EXPECTS_SET
     if expects_set:
-        durable.write(marker, b"", 0o644)
+        known = marker.read_bytes() if marker.exists() else b""
+        own = f"{os.path.abspath(sysconfdir)}\n".encode("utf-8", "surrogateescape")
+        durable.write(marker, known + own if own not in known.splitlines(keepends=True) else known, 0o644)
     elif expects_set is not None:
         marker.unlink(missing_ok=True)
     show_settings(configuration.settings(sysconfdir, folder, destdir), parameters.words_for(sysconfdir))
@@ -253,7 +255,7 @@ def loading(sysconfdir: Path) -> report.CheckReport:
 
 
 def needed_callbacks(handlers: list[report.Row]) -> list[str]:
-    """Return a finding for each handler that the lean plugin would leave out: slurmd would not start."""
+    """Return a finding for each handler that the lean plugin would leave out: launches would be refused."""
     costly = {f"hook.spank.{name}" for name in variants.COSTLY_CALLBACKS}
     return [
         f"{row.where}: --lean leaves out what handler {row.handler} of {row.hook} needs"

@@ -139,14 +139,20 @@ def test_the_lean_plugin(run: Run, machine: Machine, build: Path, plugins: Path)
 def test_whether_a_set_is_expected(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
     """It is after --expects-set, and where slurmctld is installed, until --no-expects-set."""
     words = ("install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc)
+    marker = plugins / "slurmhooks" / home.EXPECTS_SET
 
     def expected(*options: str) -> bool:
         assert run(*words, *options).exit_code == 0
-        return (plugins / "slurmhooks" / home.EXPECTS_SET).exists()
+        return marker.exists()
 
     assert not expected()
     assert expected("--expects-set")
+    assert expected("--expects-set")
+    assert marker.read_text() == f"{machine.etc}\n"
+    marker.write_text("/of/another/cluster\n")
     assert expected()
+    assert expected("--expects-set")
+    assert marker.read_text() == f"/of/another/cluster\n{machine.etc}\n"
     assert not expected("--no-expects-set")
     machine.program("slurmctld", "echo slurm-wlm 24.11.5")
     assert expected()
@@ -155,7 +161,7 @@ def test_whether_a_set_is_expected(run: Run, machine: Machine, build: Path, plug
 
 
 def test_lean_where_callbacks_are_needed(run: Run, site: Site, build: Path) -> None:
-    """--lean is refused while a handler is in force that the plugin would leave out: slurmd would not start."""
+    """--lean is refused while a handler is in force that the plugin would leave out: launches would be refused."""
     site.file("@hook.spank.job_prolog\ndef prolog(spank): pass\n")
     result = run("install", "--from", build, "--plugin-dir", site.plugins, "--sysconfdir", site.etc, "--lean")
     assert result.exit_code == 1

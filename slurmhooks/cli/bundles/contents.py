@@ -13,7 +13,7 @@ from slurmhooks.cli.bundles import sources
 from slurmhooks.cli.bundles.archive import File
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.files import durable, home, paths, plugstack, sums
+from slurmhooks.files import durable, home, paths, plugstack, sums, trusted
 from slurmhooks.site import sources as site
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def collect(folder: Path, lines: Iterable[str] | None = None) -> tuple[dict[str,
         contents.line(line)
     if site.located(str(link)) != str(path):  # as Kubernetes replaces a ConfigMap
         raise Finding(f"{link}: was replaced while it was read: try again")
+    contents.findings += _named_twice(contents.files, path.parent)
     if contents.findings:
         raise Findings(contents.findings)
     for name in read.hooks.modules:
@@ -74,6 +75,38 @@ def collect(folder: Path, lines: Iterable[str] | None = None) -> tuple[dict[str,
     if not home.is_deployed(str(path)):
         contents.notes += sources.outside(path.parent, contents.files)
     return contents.files, contents.notes
+
+
+def exposed(folder: Path, files: Iterable[str]) -> list[str]:
+    """Return a note about the first file of a site that another user than root could have written, if there is one.
+
+    Args:
+        folder: the folder of slurmhooks.toml.
+        files: their names in the set.
+    """
+    trusted.guard()
+    for name in sorted(files):
+        absolute = name.startswith(f"{home.OUTSIDE}/")
+        try:
+            trusted.check(name.removeprefix(home.OUTSIDE) if absolute else str(folder.resolve() / name))
+        except LoadError as error:
+            return [f"{error.findings[0]}; whoever can write there decides what you deploy"]
+    return []
+
+
+def _named_twice(files: Iterable[str], base: Path) -> list[str]:
+    """Return a finding for each hook file that a set would have twice, under its relative and its absolute name.
+
+    Processes would load both, so that handlers would run twice, or would not share their globals.
+    """
+    names = {os.path.realpath(base / name): name for name in files if not name.startswith(f"{home.OUTSIDE}/")}
+    twice = [name.removeprefix(home.OUTSIDE) for name in files if name.startswith(f"{home.OUTSIDE}/")]
+    return [
+        f"{name}: is named absolute and relative, as {known}, so it would be loaded twice: name it relative everywhere,"
+        f" in {site.FILE_NAME} and in {PLUGSTACK}"
+        for name in twice
+        if name.endswith((".py", ".lua")) and (known := names.get(os.path.realpath(name))) is not None
+    ]
 
 
 def _maps(read: "Config") -> list[str]:

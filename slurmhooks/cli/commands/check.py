@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Load all hooks as the daemons would, and list errors and handlers."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,7 @@ def command(
     else:
         result = in_child(report.of_site, sysconfdir, plugin_dir)
         result.findings += changed_by_hand(sysconfdir)
+        result.notes += exposed_sources(sysconfdir)
     if cases and not result.findings:
         from slurmhooks.cli.cases import try_now
 
@@ -94,6 +96,18 @@ def changed_by_hand(sysconfdir: Path) -> list[str]:
     except OSError:  # users need not be able to read all files of a set
         pass
     return []
+
+
+def exposed_sources(sysconfdir: Path) -> list[str]:
+    """Return a note if another user than root, such as SlurmUser, can write to the files that root would deploy."""
+    from slurmhooks.cli.bundles import contents
+
+    if os.getuid():
+        return []
+    try:
+        return contents.exposed(sysconfdir, contents.collect(sysconfdir)[0])
+    except (Findings, OSError):  # `deploy` says what is wrong with them, or there are none
+        return []
 
 
 def show(result: report.CheckReport) -> None:

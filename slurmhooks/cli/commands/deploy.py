@@ -313,16 +313,7 @@ def of_folder(folder: Path, sysconfdir: Path) -> tuple[bytes, dict[str, File], l
         )
     own = folder.resolve() != sysconfdir.resolve() and (folder / contents.PLUGSTACK).exists()
     files, notes = contents.collect(folder, None if own else contents.spank_lines(sysconfdir))
-    trusted.guard()
-    for name in sorted(files):
-        try:
-            trusted.check(str(folder.resolve() / name))
-        except LoadError as error:
-            notes.append(f"{error.findings[0]}; whoever can write there decides what you deploy")
-            break
-        except OSError:
-            continue  # it has an absolute name
-    return archive.pack(files), files, notes
+    return archive.pack(files), files, notes + contents.exposed(folder, files)
 
 
 def read(bundle: Path, sysconfdir: Path) -> tuple[bytes, str | None]:

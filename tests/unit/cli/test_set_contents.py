@@ -300,6 +300,38 @@ def test_absolute_names(site: "Site", run: "Call", open_folder: Path) -> None:
             path.write_text(before)
 
 
+def test_one_file_by_two_names(site: "Site", run: "Call", open_folder: Path) -> None:
+    """A hook file that is named by its relative and its absolute name would be loaded twice, and is refused."""
+    site.file("@hook.spank.init\ndef init(spank): pass\n")
+    (open_folder / "link").symlink_to(site.etc)
+    for absolute, line in (
+        (f"{site.hooks}/*.py", "hooks.d/*.py"),
+        (f"{open_folder}/link/hooks.d/a.py", "hooks.d/a.py"),
+        ("hooks.d/*.py", f"{site.hooks}/*.py"),
+    ):
+        (site.etc / "slurmhooks.toml").write_text(f'[hooks]\npaths = ["{absolute}"]\n')
+        site.plugstack(f"required spank_python.so {line}")
+        result = run("deploy", "--sysconfdir", site.etc)
+        assert result.exit_code == 1
+        assert "hooks.d/a.py: is named absolute and relative, as hooks.d/a.py" in result.output
+    (site.etc / "slurmhooks.toml").write_text(f'[hooks]\npaths = ["{site.hooks}/*.py"]\n')
+    put(site, run)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="NOT TESTED: only root can give files away")
+@pytest.mark.parametrize("command", ["check", "deploy"])
+def test_sources_of_slurm_user(site: "Site", run: "Call", command: str) -> None:
+    """Root is told who else can write to the files that root deploys, although none of them is in force."""
+    path = site.file(HANDLER.format(1))
+    put(site, run)
+    os.chown(path, 65534, 65534)
+    note = f"{path}: it belongs to nobody (user id 65534), and Slurm would run what they put there: chown root {path};"
+    result = run(command, "--sysconfdir", site.etc)
+    assert f"{note} whoever can write there decides what you deploy" in result.output
+    os.chown(path, 0, 0)
+    assert "whoever can write there" not in run(command, "--sysconfdir", site.etc).output
+
+
 def test_sources_may_be_broken(site: "Site", run: "Call") -> None:
     """Whatever happens to the sources, what was deployed is in force; the same files again are no change."""
     site.file(HANDLER.format(1))

@@ -7,24 +7,18 @@ from pathlib import Path
 from slurmhooks import Reject, hook, log
 
 
-@hook.job_submit
+@hook.job
 def limits(job):
-    """Require a project, and set a time limit."""
-    if job.account is None:
+    """Require a project, and at most an hour; runs for each submission and each update of a job."""
+    if job.leaves_out("account"):
         raise Reject("please name a project with --account", code="ESLURM_INVALID_ACCOUNT")
-    if job.time_limit is None:
+    if job.leaves_out("time_limit"):
         job.time_limit = 60  # minutes
         log.user("no --time given: limited to 60 minutes")
-    if job.partition is None:
-        job.partition = "debug"
-    job.comment = f"project {job.account}"
-
-
-@hook.job_modify
-def no_extension(job, modify_uid):
-    """Let only root extend a job beyond 60 minutes."""
-    if modify_uid != 0 and job.time_limit is not None and job.time_limit > 60:
-        raise Reject("only operators may extend a job past 60 minutes")
+    elif job.time_limit > 60:
+        raise Reject("a job may take at most 60 minutes", code="ESLURM_INVALID_TIME_LIMIT")
+    if not job.is_update:
+        job.comment = f"project {job.account}"
 
 
 greet = hook.spank.option("greet", "NAME", usage="[first light] who to greet")

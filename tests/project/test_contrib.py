@@ -27,7 +27,7 @@ FIRST_LIGHT = Path(__file__).parents[2] / "contrib" / "first_light" / "hooks.py"
 
 def test_a_job_needs_an_account() -> None:
     """A job without an account is refused with a text that says how to name one."""
-    result = run(FIRST_LIGHT, "job_submit", job=FakeJob(time_limit=5))
+    result = run(FIRST_LIGHT, "job", job=FakeJob(time_limit=5))
     assert not result.accepted
     assert result.code == "ESLURM_INVALID_ACCOUNT"
     assert result.text == "please name a project with --account"
@@ -35,27 +35,36 @@ def test_a_job_needs_an_account() -> None:
 
 def test_a_job_without_a_time_limit_gets_one() -> None:
     """A missing time limit is set, and the user is told."""
-    result = run(FIRST_LIGHT, "job_submit", job=FakeJob(account="physics"))
+    result = run(FIRST_LIGHT, "job", job=FakeJob(account="physics"))
     assert result.accepted
-    assert result.changes == {"time_limit": 60, "partition": "debug", "comment": "project physics"}
+    assert result.changes == {"time_limit": 60, "comment": "project physics"}
     assert result.user_messages == ["no --time given: limited to 60 minutes"]
 
 
 def test_what_the_user_chose_stays() -> None:
     """A time limit and a partition that the user chose are kept."""
-    job = FakeJob(account="physics", time_limit=120, partition="gpu")
-    result = run(FIRST_LIGHT, "job_submit", job=job)
+    job = FakeJob(account="physics", time_limit=20, partition="gpu")
+    result = run(FIRST_LIGHT, "job", job=job)
     assert result.changes == {"comment": "project physics"}
-    assert (job.time_limit, job.partition) == (120, "gpu")
+    assert (job.time_limit, job.partition) == (20, "gpu")
 
 
 @pytest.mark.parametrize(
-    ("time_limit", "modify_uid", "accepted"), [(60, 1000, True), (61, 1000, False), (61, 0, True), (None, 1000, True)]
+    ("time_limit", "sender", "accepted"), [(60, 1000, True), (61, 1000, False), (61, 0, True), (None, 1000, True)]
 )
-def test_only_root_extends_a_job(time_limit: int | None, modify_uid: int, accepted: bool) -> None:
-    """Only root can extend a job beyond an hour; other updates pass."""
-    result = run(FIRST_LIGHT, "job_modify", job=FakeJob(time_limit=time_limit), modify_uid=modify_uid)
+def test_only_administrators_extend_a_job(time_limit: int | None, sender: int, accepted: bool) -> None:
+    """Only an administrator can extend a job beyond an hour; other updates pass, and change no comment."""
+    known = FakeRecord(account="physics", time_limit=20, user_id=1000)
+    job = FakeJob(**({} if time_limit is None else {"time_limit": time_limit}), user_id=1000)
+    result = run(FIRST_LIGHT, "job", job=job, record=known, sender_uid=sender)
     assert result.accepted is accepted
+    assert result.changes == {}
+
+
+def test_nobody_submits_a_job_that_is_too_long() -> None:
+    """A submission beyond an hour is refused, so that an update is not the only way to find the limit."""
+    result = run(FIRST_LIGHT, "job", job=FakeJob(account="physics", time_limit=61))
+    assert (result.accepted, result.code) == (False, "ESLURM_INVALID_TIME_LIMIT")
 
 
 def test_the_greeting_reaches_the_task() -> None:

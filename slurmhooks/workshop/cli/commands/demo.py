@@ -55,17 +55,17 @@ def play() -> Iterator[str]:
     files()
     hooks = ["--hooks", "first_light.py"]
     yield from scene(
-        "job_submit refuses a job without an account, with the handler's own words.",
-        ["try", "job_submit", "job.sh", *hooks],
+        "A handler of hook.job refuses a job without an account, in its own words.",
+        ["try", "job_submit", "job.sh", "--uid", "1000", *hooks],
         1,
     )
     yield from scene(
-        "With an account it is accepted: the handler sets partition, time limit and comment, and tells the user.",
-        ["try", "job_submit", "job.sh", *hooks, "--", "--account=physics"],
+        "With an account the job is accepted: the handler sets time limit and comment, and informs the user.",
+        ["try", "job_submit", "job.sh", "--uid", "1000", *hooks, "--", "--account=physics"],
         0,
     )
     yield from scene(
-        "job_modify lets nobody but root have more than 60 minutes.",
+        "The same handler sees updates: users cannot extend a job past the limit.",
         ["try", "job_submit", "update.json", "--modify", "record.json", "--uid", "1000", *hooks],
         1,
     )

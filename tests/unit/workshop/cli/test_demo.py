@@ -20,7 +20,7 @@ def test_without_slurm(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     for said in (
         "refused (ESLURM_INVALID_ACCOUNT): please name a project with --account",
         "no --time given: limited to 60 minutes",
-        "only operators may extend a job past 60 minutes",
+        "a job may take at most 60 minutes",
         "--greet: '42' is not a name",
         "hello Ada, task 0 of job 7",
         "stage_out: passed",
@@ -45,7 +45,7 @@ def test_a_real_slurm(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 def test_a_scene_that_does_not_come_out(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """If something fails, the exit code is 1 and the output names it."""
-    (tmp_path / "hooks.py").write_text((demo.HOOKS[1]).read_text().replace("job.account is None", "False"))
+    (tmp_path / "hooks.py").write_text((demo.HOOKS[1]).read_text().replace("job.time_limit > 60", "False"))
     monkeypatch.setattr(demo, "HOOKS", (tmp_path / "hooks.py",))
     result = run("demo", "--without-slurm")
     assert result.exit_code == 1

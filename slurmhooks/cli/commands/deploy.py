@@ -195,7 +195,7 @@ def of_source(
             else:
                 report.notes = notes + activation.activate(store, event, plugin_dir, asks=asks)
         except Findings as error:
-            raise Findings([at_source(text, store, source) for text in error.findings]) from error
+            raise Findings(_for_editors(error, store, source, files)) from error
         finally:
             store.prune()
     report.notes = [at_source(text, store, source) for text in report.notes]
@@ -269,7 +269,7 @@ def loads(source: Path, sysconfdir: Path) -> list[Row]:
             rows = activation.handlers_of(store, store.put(data, files))
             return [replace(row, where=at_source(row.where, store, source)) for row in rows]
         except Findings as error:
-            raise Findings([at_source(text, store, source) for text in error.findings]) from error
+            raise Findings(_for_editors(error, store, source, files)) from error
         finally:
             store.prune()
 
@@ -284,6 +284,14 @@ def at_source(text: str, store: Store, source: Path) -> str:
             rf"{re.escape(str(folder))}/[0-9a-f]{{16}}(?=/)", str(source.resolve()).replace("\\", r"\\"), text
         )
     return text
+
+
+def _for_editors(error: Findings, store: Store, source: Path, files: dict[str, File]) -> list[str]:
+    """Return findings about a copy, as at_source(), after those that name files which only the folder has."""
+    texts = [at_source(text, store, source) for text in error.findings]
+    named = re.findall(rf"['\"]{re.escape(str(source.resolve()))}/([^'\"\n]+)", "\n".join(texts))
+    lacked = [name for name in dict.fromkeys(named) if name not in files and (source / name).is_file()]
+    return [*(f"{source / name}: not in the set: name it in [hooks] data" for name in lacked), *texts]
 
 
 def folder_of(sysconfdir: Path) -> Path:

@@ -268,6 +268,23 @@ def test_data_beside_hook_files(site: "Site", run: "Call") -> None:
     assert handlers(site) == ["a:version_1"]
 
 
+def test_data_that_is_not_named(site: "Site", run: "Call") -> None:
+    """What a hook file reads beside itself, and the set lacks, is named with what to do, before the error about it."""
+    (site.etc / "slurmhooks.toml").write_text(CONFIG)
+    site.file('open(__file__.replace("a.py", "limits.json")).close()\n' + HANDLER.format(1))
+    beside = site.etc / "hooks.d" / "limits.json"
+    beside.write_text("{}")
+
+    result = run("deploy", "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    said = [line for line in result.stderr.splitlines() if str(beside) in line]
+    assert said[0] == f"error: {beside}: not in the set: name it in [hooks] data", result.stderr
+    assert "FileNotFoundError" in said[1]
+
+    beside.unlink()
+    assert "not in the set" not in run("deploy", "--sysconfdir", site.etc).stderr
+
+
 def test_constant_names_outside(site: "Site", run: "Call") -> None:
     """A name of a file beside the sources, in a hook file or as package.path of a Lua script, is noted."""
     site.file(f"LIMITS = '{site.etc}/limits.json'\n{HANDLER.format(1)}")

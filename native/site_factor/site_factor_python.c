@@ -50,10 +50,9 @@ extern void site_factor_p_update(void)
 extern int init(void)
 {
     LEAVES_ERRNO(errno);
-    log_error(
-        "site_factor/python does nothing: it was built with Slurm's public headers only, and job records are not "
-        "among them; run 'slurmhooks build --slurm-source DIR' with the sources of exactly the installed release, "
-        "and install the result");
+    log_error("site_factor/python does nothing: it was built with Slurm's public headers only, and job records are not "
+              "among them; run 'slurmhooks build --fetch-source', or --slurm-source with the sources of exactly the "
+              "installed release, and install the result");
     return SLURM_SUCCESS;
 }
 

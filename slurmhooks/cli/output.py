@@ -9,22 +9,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from types import FunctionType
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import click
 
 from slurmhooks.cli.findings import shown
 from slurmhooks.log import visible
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
 Command = TypeVar("Command", bound=Callable[..., Any])
 Content = TypeVar("Content")
 WANTED, PRINTED, STREAM = "slurmhooks.json.wanted", "slurmhooks.json.printed", "slurmhooks.json.stream"
 """Keys in the dictionary that the contexts of a command line share."""
-WIDTH = 200
-"""Columns of a table that is not printed to a terminal."""
 
 
 def show(title: str, lines: Sequence[str]) -> None:
@@ -46,19 +41,6 @@ def verdict(passed: bool, good: str, bad: str) -> str:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table; cells may contain anything."""
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        grid.add_column(column, overflow="fold")
-    for row in rows:
-        grid.add_row(*(Text(visible(cell)) for cell in row))
-    console().print(grid)
-
-
-def lines_of_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table whose cells are never broken, so that paths can be copied; columns without content are left out."""
     from rich.cells import cell_len
 
@@ -87,18 +69,10 @@ def page(text: str) -> None:
     if sys.stdout is None or not sys.stdout.isatty():
         click.echo(text, nl=False)
         return
+    from rich.console import Console
     from rich.markdown import Markdown
 
-    console().print(Markdown(text))
-
-
-def console() -> "Console":
-    """Return standard output as a console; without a terminal rich would assume 80 columns, and break paths."""
-    from rich.console import Console
-
-    # Python has no sys.stdout if the descriptor is closed.
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    return Console(highlight=False, width=None if is_terminal else WIDTH)
+    Console(highlight=False).print(Markdown(text))
 
 
 class JsonOption(click.Option):

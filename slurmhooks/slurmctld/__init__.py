@@ -6,6 +6,6 @@ from slurmhooks.hooks.points import LISTS
 PRIVATE_ARGUMENTS = frozenset({"record", *LISTS})
 """The arguments that need slurmctld's private structs, and so a build with Slurm's sources."""
 NEEDS_SOURCES = (
-    "this build has only Slurm's public headers; to have them, run 'slurmhooks build --slurm-source DIR' with the"
-    " sources of exactly the installed release, and install the result"
+    "this build has only Slurm's public headers; to have them, run 'slurmhooks build --fetch-source', or --slurm-source"
+    " with the sources of exactly the installed release, and install the result"
 )

@@ -372,4 +372,4 @@ def test_a_build_without_sources_says_so(large_cluster: Cluster) -> None:
     site.hooks("@hook.job_submit\ndef look(job, nodes, licenses, qos, associations): pass\n")
     said = site.cluster.refusal()
     assert "takes associations, licenses, nodes, qos: the installed plugin was built with" in said
-    assert "slurmhooks build --slurm-source DIR" in said
+    assert "slurmhooks build --fetch-source" in said

@@ -77,9 +77,7 @@ def needs_sources(registry: Registry, record: build_record.BuildRecord | None) -
     scripts = {handler.path for handler in registry.handlers("job_submit") if handler.path.endswith(loader.LUA)}
     handlers = [
         f"{handler.where}: handler {handler.label} takes"
-        f" {', '.join(sorted(PRIVATE_ARGUMENTS.intersection(handler.names)))}: "
-        "the installed plugin was built with Slurm's public headers only; run 'slurmhooks build --slurm-source DIR' "
-        "with the sources of exactly the installed release, and install the result"
+        f" {', '.join(sorted(PRIVATE_ARGUMENTS.intersection(handler.names)))}: {NEEDS_SOURCES}"
         + ('; or set updates = "refuse" or "ignore"' if handler.label.startswith("rule:") else "")
         for handler in registry.all_handlers()
         # A Lua script takes all arguments, whatever it uses.

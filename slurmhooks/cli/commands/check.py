@@ -120,7 +120,7 @@ def show(result: report.CheckReport) -> None:
         for row in result.handlers
     ]
     if cells:
-        output.lines_of_table(("hook", "order", "handler", "takes", "on a bug", "contexts", "mode", "where"), cells)
+        output.table(("hook", "order", "handler", "takes", "on a bug", "contexts", "mode", "where"), cells)
     elif not result.findings:
         click.echo("no handlers")
     for option in result.options:

@@ -55,6 +55,8 @@ def command(
         raise click.UsageError("--until: has passed")
     end = until.replace(microsecond=0)
     names = [rule.removeprefix("rule:") for rule in rules]
+    if handler := next((name for name in names if ":" in name), None):
+        raise Finding(f"{handler}: not a ready-made rule; 'slurmhooks off {handler}' switches the handler off for all")
     exemption = {
         "rules": names,
         "until": end,

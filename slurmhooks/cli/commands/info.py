@@ -15,7 +15,7 @@ from slurmhooks.fields import LISTS
 from slurmhooks.log import visible
 from slurmhooks.site import sources as site
 
-REMEDY = "add them with slurmhooks build --slurm-source DIR"
+REMEDY = "slurmhooks build --fetch-source adds them"
 PRIVATE = ", ".join(("record", *LISTS))
 
 
@@ -89,16 +89,11 @@ def collect(plugin_dir: Path | None, sysconfdir: Path) -> InfoReport:
 
 def show(report: InfoReport) -> None:
     """Print the report as tables."""
-    from rich.table import Table
-    from rich.text import Text
 
-    console = output.console()
-    facts = Table(show_header=False, box=None, pad_edge=False)
-    facts.add_column(style="bold", no_wrap=True)
-    facts.add_column(overflow="fold")
-
-    def fact(name: str, value: str | Text) -> None:
-        facts.add_row(name, Text(shown(value, "")) if isinstance(value, str) else value)
+    def fact(name: str, value: str) -> None:
+        for number, line in enumerate(value.split("\n")):
+            label = click.style(f"{name if number == 0 else '':15}", bold=True)
+            click.echo(f"{label}{visible(line)}")
 
     fact("slurmhooks", f"{report.slurmhooks} ({report.sources}) in {report.package}")
     for program, version in report.programs.items():
@@ -114,10 +109,9 @@ def show(report: InfoReport) -> None:
         fact("job records", f"yes: {PRIVATE}" if build.tiers.private else f"no {PRIVATE}: {REMEDY}")
         fact("scrun", f"yes, Lua {build.lua}" if build.lua else "no")
     for number, setting in enumerate(report.settings):
-        state = Text("present", "green") if setting.present else Text("missing", "yellow")
         line = setting.line.replace("\n", "; ")
-        fact("" if number else "configuration", Text.assemble(state, shown(f" {setting.file}: {line}")))
-    console.print(facts)
+        state = "present" if setting.present else "missing"
+        fact("" if number else "configuration", f"{state} {setting.file}: {line}")
     for line in controllers.lines(report.running):
         click.echo(visible(line))
     for note in report.notes:

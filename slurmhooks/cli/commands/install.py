@@ -325,7 +325,7 @@ def losses(before: build_record.BuildRecord | None, record: build_record.BuildRe
     if before.tiers.private and not record.tiers.private:
         yield (
             "the installed plugins have job records and tables of slurmctld, the new ones have not: handlers that need"
-            " them do not load; 'slurmhooks build --slurm-source DIR' adds them"
+            " them do not load; 'slurmhooks build --fetch-source' adds them"
         )
     if before.lua is not None and record.lua is None:
         yield "the installed plugins include that for scrun, the new ones do not: install scrun before the build"

@@ -57,6 +57,15 @@ def refused(site: "Site", **fields: Any) -> bool:
     return not decide(loader.load(source.sources(config.read(path), path)), "job_submit", job=job).accepted
 
 
+def test_a_handler_is_no_rule(site: "Site", run: "Call", toml: Any) -> None:
+    """For a label of a handler, which refusals show in the same way, the command says what works instead."""
+    result = run("exempt", "limits:check", "--user", "alice", *WORDS, "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "error: limits:check: not a ready-made rule; 'slurmhooks off limits:check' switches the handler off for all\n"
+    )
+
+
 def test_who_is_exempt(site: "Site", run: "Call", toml: Any) -> None:
     """The jobs of a user with a name are exempt from the rule, at once, and from no other; `rollback` ends it."""
     assert refused(site)

@@ -23,6 +23,19 @@ def test_finding_is_findings_of_one() -> None:
     assert Finding("only").findings == ["only"]
 
 
+def test_tables_are_never_broken(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each row is one line without blanks at its end, however wide, so that paths can be copied."""
+    monkeypatch.setenv("COLUMNS", "40")
+    long = "/etc/slurm/" + "x" * 60
+    output.table(("where", "empty", "text"), [(long, "", "short"), ("b", "", ""), ("c\n", "", "longer text")])
+    assert capsys.readouterr().out.splitlines() == [
+        f"where{'':68}text",
+        f"{long}  short",
+        "b",
+        f"c\\n{'':70}longer text",
+    ]
+
+
 def test_closed_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without standard output, as after ``>&-``, there is no terminal, and nothing fails."""
     monkeypatch.setattr(sys, "stdout", None)

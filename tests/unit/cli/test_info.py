@@ -53,7 +53,7 @@ def test_public_tier_says_what_is_lacking(run: Run, machine: Machine, healthy: P
     result = run("info", "--plugin-dir", healthy, "--sysconfdir", machine.etc)
     assert result.exit_code == 0
     assert "no record, partitions, reservations, jobs, nodes" in result.stdout
-    assert "slurmhooks build --slurm-source DIR" in result.stdout
+    assert "slurmhooks build --fetch-source" in result.stdout
 
 
 def test_installation_is_found_by_plugin_dir(run: Run, machine: Machine, healthy: Path) -> None:

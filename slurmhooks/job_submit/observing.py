@@ -11,7 +11,7 @@ from slurmhooks.handlers.dispatch import PASSED, Around
 from slurmhooks.hooks.rollout import OBSERVE
 from slurmhooks.job_submit.model import chained
 from slurmhooks.slurmctld.call import Call
-from slurmhooks.slurmctld.modes import Trial
+from slurmhooks.slurmctld.trial import Trial
 
 if TYPE_CHECKING:
     from slurmhooks.handlers.dispatch import Outcome
@@ -67,13 +67,11 @@ class Observing:
 
     def _one(self, handler: Handler, place: int, seen: object) -> object:
         """Run a handler; return a savepoint of the request for the next one."""
-        trial = Trial(self.call, OBSERVE)
         job = self._request.fresh(seen)
         if place in self._progress.ended:
-            trial.begin()
-            trial.end(handler, HandlerError(self._progress.ended[place]), job, seen)
+            Trial(self.call, OBSERVE).end(handler, HandlerError(self._progress.ended[place]), job, seen)
             return seen
-        around = _Observed(self._progress, place, self._timeout, trial, self.call)
+        around = _Observed(self._progress, place, self._timeout, self.call)
         arguments = self._request.arguments(job, handler.names)
         try:
             dispatch.run((handler,), arguments, job, around)
@@ -91,18 +89,17 @@ class _Observed(Around):
 
     saves = True
 
-    def __init__(self, progress: Progress, place: int, timeout: float, trial: Trial, call: Call) -> None:
+    def __init__(self, progress: Progress, place: int, timeout: float, call: Call) -> None:
         self._progress = progress
         self._place = place
         self._timeout = timeout
-        self._trial = trial
         self._call = call
         self._concerned = True
         self.after: object = None
 
     def begin(self, handler: Handler) -> bool:
         self._progress.begin(self._place, handler.label, handler.timeout or self._timeout)
-        self._trial.begin()
+        self._trial = Trial(self._call, OBSERVE)
         return True
 
     def exempted(self, why: str) -> None:

@@ -15,7 +15,7 @@ from slurmhooks.jobcomp.event import Event
 from slurmhooks.jobcomp.record import view
 from slurmhooks.jobcomp.segment import is_full
 from slurmhooks.log import log
-from slurmhooks.slurmctld.around import InWorker, flags_of
+from slurmhooks.slurmctld.around import InWorker, OfHook
 from slurmhooks.slurmctld.call import Call, about_record
 from slurmhooks.wire.message import MessageError, identity_of
 from slurmhooks.wire.tables import TableError
@@ -190,7 +190,7 @@ class Delivery:
             call: records the step.
         """
         record.segment.note(record, "begun", handler.label)
-        around = InWorker(flags_of((handler,)), call=call, max_seconds=self._section.timeout)
+        around = InWorker(OfHook.of(handler), call, max_seconds=self._section.timeout)
         outcome = dispatch.run((handler,), arguments, around=around)
         if call.outcome.passed:
             call.outcome = outcome

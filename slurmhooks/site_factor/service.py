@@ -112,7 +112,7 @@ class Service(PointService):
         failed: set[int] = set()
         call = Call("priority", None)
         handlers = self._registry.handlers("priority")
-        around = InWorker(self._of_hooks["priority"].flags, excluded)
+        around = InWorker(self._of_hooks["priority"], call, excluded)
         try:
             for handler in handlers:
                 if around.begin(handler):

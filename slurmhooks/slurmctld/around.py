@@ -1,35 +1,62 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a worker does around each handler: the status page, the modes, and the record of the call."""
+"""What a worker does around each handler: the status page, its mode, and the record of the call."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from slurmhooks.handlers.dispatch import Around, Outcome, called, judge
+from slurmhooks.errors import Reject
+from slurmhooks.handlers.dispatch import Around, Outcome, called, judge, text_of
 from slurmhooks.handlers.labels import labelled, shown_label
 from slurmhooks.handlers.registry import SKIP, STOP
-from slurmhooks.hooks.rollout import ENFORCE, WARN
+from slurmhooks.hooks.rollout import ENFORCE, OBSERVE, WARN
 from slurmhooks.log import log
+from slurmhooks.slurmctld.trial import Trial
 from slurmhooks.wire.protocol import Flag
 from slurmhooks.worker import worker
 from slurmhooks.worker.channel import end_fork, on_page
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Callable, Container, Iterable
 
     from slurmhooks.handlers.dispatch import View
     from slurmhooks.handlers.registry import Handler
+    from slurmhooks.hooks.rollout import Subject
     from slurmhooks.slurmctld.call import Call
-    from slurmhooks.slurmctld.modes import Modes
     from slurmhooks.slurmctld.notices import Notices
 
-
+WOULD_REFUSE = "Warning: a rule that is not in force yet would refuse this request"
+WOULD_CHANGE = "Warning: a rule that is not in force yet would change this request"
 _LENIENT = int(Flag.LENIENT)
 
 
+class OfHook(NamedTuple):
+    """What each call of a hook needs to know of its handlers.
+
+    Attributes:
+        handlers: in the order in which they run.
+        flags: whether all of them are lenient, for the status page.
+        has_modes: any of them has a mode.
+        has_notices: any of them may give users notices.
+    """
+
+    handlers: tuple[Handler, ...]
+    flags: int
+    has_modes: bool
+    has_notices: bool
+
+    @classmethod
+    def of(cls, *handlers: Handler) -> OfHook:
+        """Return that of handlers, which no longer change."""
+        lenient = all(each.lenient or not (each.rollout is None or each.rollout.may_be(ENFORCE)) for each in handlers)
+        has_modes = any(each.rollout is not None for each in handlers)
+        has_notices = has_modes or any(each.informs for each in handlers)
+        return cls(handlers, int(Flag.ALL_LENIENT) if lenient else 0, has_modes, has_notices)
+
+
 class InWorker(Around):
-    """Applies the modes of handlers and the notices of a call, and records what each handler does.
+    """Chooses the mode of each handler, and records in the call what it does.
 
     The status page shows which handler runs, for the process that may have to end it.
 
@@ -43,55 +70,57 @@ class InWorker(Around):
         "_excluded",
         "_flags",
         "_max_seconds",
-        "_modes",
         "_notices",
         "_refuse_all",
         "_rule_ids",
+        "_subject",
+        "_trial",
         "_view",
-        "_warns",
         "process",
         "saves",
     )
 
     def __init__(
         self,
-        flags: int,
+        of_hook: OfHook,
+        call: Call,
         excluded: Container[bytes | None] = (),
-        call: Call | None = None,
-        modes: Modes | None = None,
+        *,
+        view: Any = None,
+        subject: Callable[..., Subject] | None = None,
         notices: Notices | None = None,
         refuse_all: bool = False,
         rule_ids: bool = False,
         max_seconds: float | None = None,
-        view: Any = None,
     ) -> None:
         """Prepare for the handlers of one call.
 
         Args:
-            flags: of all handlers of its hook, see :func:`flags_of`.
+            of_hook: facts of all handlers of its hook.
+            call: records what handlers do.
             excluded: the names, as on a status page, of handlers that ended a worker and must not run again. That
                 worker may have had other hook files, so a name is ignored if its handler is not lenient.
-            call: records what handlers do, if it has followers.
-            modes: the modes of the handlers, if any handler has a mode.
+            view: of the request, if handlers may have modes or a scope, see Handler.
+            subject: returns whose request it is, including the writes of earlier handlers, from the view; with
+                ``ahead``, of an update only what the job will have. None: the hook has no modes.
             notices: decides which notices the user reads; None: the user reads all.
             refuse_all: try the rules that come after a refusal, and refuse with all their texts.
             rule_ids: end the first line of each refusal with the label of the handler.
             max_seconds: time limit in seconds of each handler; None: of those that have one of their own.
-            view: of the request, if handlers may have a scope, see Handler.
         """
-        self._flags = flags
-        self._excluded = excluded
+        self._flags = of_hook.flags
         self._call = call
-        self._modes = modes
-        self._max_seconds = max_seconds
-        self._notices = notices
-        self.process = 0
-        self._warns = False
-        self._concerned = True
+        self._excluded = excluded
         self._view = view
+        self._subject = subject
+        self._notices = notices
         self._refuse_all = refuse_all
         self._rule_ids = rule_ids
-        self.saves = modes is not None or refuse_all
+        self._max_seconds = max_seconds
+        self._concerned = True
+        self._trial: Trial | None = None  # of a handler that only warns
+        self.process = 0
+        self.saves = refuse_all or (of_hook.has_modes and subject is not None)
 
     def begin(self, handler: Handler) -> bool:
         """Prepare for a handler; return whether it runs: if it decides or warns, and is not excluded."""
@@ -101,28 +130,32 @@ class InWorker(Around):
         self._concerned = True
         if handler.of_site:
             self.process = os.getpid()
-        lenient, modes = handler.lenient, self._modes
-        if modes is not None:
-            mode = modes.mode(handler)
-            self._warns = mode == WARN
-            # A handler that only warns must not refuse a request by ending its worker either.
-            lenient = lenient or self._warns
-            if mode not in (ENFORCE, WARN):
-                return False
+        mode = ENFORCE if handler.rollout is None else self._mode(handler)
+        if mode not in (ENFORCE, WARN):
+            if mode == OBSERVE:
+                self._call.observe(handler)
+            return False
+        # A handler that only warns must not refuse a request by ending its worker either.
+        lenient = handler.lenient or mode == WARN
         if lenient and on_page(handler.label) in self._excluded:  # it has ended a worker
             return False
         limit = self._max_seconds
         timeout = handler.timeout if limit is None else min(handler.timeout or limit, limit)
         worker.doing(handler.label, self._flags | _LENIENT if lenient else self._flags, timeout)
-        if modes is not None:
-            modes.begin(mode)
+        self._trial = Trial(self._call, WARN) if mode == WARN else None
         if self._notices is not None:
             self._notices.begin()
         return True
 
+    def _mode(self, handler: Handler) -> str:
+        rollout, subject = handler.rollout, self._subject
+        if rollout is None or subject is None:
+            return ENFORCE
+        return rollout.mode_for(handler.label, subject(self._view, ahead=handler.looks_ahead))
+
     def _is_seen_by_all(self, handler: Handler) -> bool:
         """Tell whether a handler sees the request as it is now, whatever its mode: those that observe see more."""
-        return handler.rollout is None or self._call is None or not self._call.observers
+        return handler.rollout is None or not self._call.observers
 
     def not_concerned(self) -> None:
         """Note that the handler is not for the request, for all of its scope; see Around."""
@@ -130,45 +163,49 @@ class InWorker(Around):
 
     def exempted(self, why: str) -> None:
         """Note why a rule did nothing; see Around."""
-        if self._call is not None:
-            self._call.exempt = why
+        self._call.exempt = why
 
     def end(self, handler: Handler, error: BaseException | None, view: View | None, before: object) -> Outcome | None:
         """Record what a handler did; see Around. One that only warns has no effect."""
         if handler.of_site:
             end_leftovers(handler, self.process)
-        outcome = None
+        outcome, trial = None, self._trial
         if not self._concerned:
             self._pass_over(handler)
-        elif self._modes is None or not self._modes.tried(handler, error, before):
+        elif trial is None:
             outcome = self._judged(handler, error, view, before)
-        if self._notices is not None and (handler.informs or self._warns) and self._notices.end(handler):
-            self._note_notice()
+        else:
+            self._warn(handler, error, trial, before)
+        if self._notices is not None and (handler.informs or trial is not None) and self._notices.end(handler):
+            self._call.note_notice()
         return outcome
+
+    def _warn(self, handler: Handler, error: BaseException | None, trial: Trial, before: object) -> None:
+        """Tell the user what a handler would do that only warns, and discard what it wrote."""
+        changed = error is None and self._view._differs(before, self._view.savepoint())
+        texts = trial.end(handler, error, self._view, before)
+        note = handler.rollout.note if handler.rollout is not None else None
+        if isinstance(error, Reject):
+            log.user(_in_one_line(WOULD_REFUSE, [*texts, text_of(error)], note))
+        elif changed:
+            log.user(_in_one_line(WOULD_CHANGE, texts, note))
 
     def _pass_over(self, handler: Handler) -> None:
         """Note nothing of a handler that is not for the request, but for whom else it need not be asked again."""
-        if self._modes is not None:
-            self._modes.passed_over()
+        if self._trial is not None:
+            self._trial.drop()
         if handler.scope is not None:
             self._view._not_concerned[handler.scope] = True
-        if self._call is not None:
-            self._call.passed_over()
+        self._call.passed_over()
 
     def _judged(
         self, handler: Handler, error: BaseException | None, view: View | None, before: object
     ) -> Outcome | None:
         outcome = None if error is None else judge(handler, error, view, before)
-        if self._call is not None:
-            self._call.done(handler, error, outcome)
+        self._call.done(handler, error, outcome)
         if outcome is None or outcome.passed or outcome.error_id is not None or not self._rule_ids:
             return outcome
         return Outcome(passed=False, code=outcome.code, text=labelled(outcome.text, shown_label(handler)))
-
-    def _note_notice(self) -> None:
-        """Note that the user reads the notice of the handler that has just run."""
-        if self._call is not None and self._call.steps:
-            self._call.steps[-1].notice = True
 
     def refused(
         self,
@@ -192,7 +229,7 @@ class InWorker(Around):
             for handler in others:
                 if handler.after_refusal == STOP:
                     break
-                if handler.after_refusal == SKIP or not self._enforces(handler) or not self.begin(handler):
+                if handler.after_refusal == SKIP or self._mode(handler) != ENFORCE or not self.begin(handler):
                     continue
                 before = view.savepoint()
                 error = called(handler, arguments, self)
@@ -213,11 +250,7 @@ class InWorker(Around):
 
     def _undo(self, view: View, before: object) -> None:
         view.rollback(before)
-        if self._call is not None:
-            self._call.undone()
-
-    def _enforces(self, handler: Handler) -> bool:
-        return self._modes is None or self._modes.enforces(handler)
+        self._call.undone()
 
     def close(self) -> None:
         """Also after a refusal: the handler must not be blamed for what ends the worker from here on."""
@@ -243,34 +276,7 @@ def _unheard(text: str) -> None:
     """Drop what a rule tells the user of a request that is refused already."""
 
 
-def flags_of(handlers: tuple[Handler, ...]) -> int:
-    """Return the flag that says whether all handlers of a hook are lenient."""
-    lenient = all(handler.lenient or not can_enforce(handler) for handler in handlers)
-    return int(Flag.ALL_LENIENT) if lenient else 0
-
-
-class OfHook(NamedTuple):
-    """What each call of a hook needs to know of its handlers.
-
-    Attributes:
-        handlers: in the order in which they run.
-        flags: see :func:`flags_of`.
-        has_modes: any of them has a mode.
-        has_notices: any of them may give users notices.
-    """
-
-    handlers: tuple[Handler, ...]
-    flags: int
-    has_modes: bool
-    has_notices: bool
-
-    @classmethod
-    def of(cls, handlers: tuple[Handler, ...]) -> OfHook:
-        """Return that of handlers, which no longer change."""
-        has_modes = any(handler.rollout is not None for handler in handlers)
-        return cls(handlers, flags_of(handlers), has_modes, has_modes or any(each.informs for each in handlers))
-
-
-def can_enforce(handler: Handler) -> bool:
-    """Return whether the mode of a handler is "enforce" for some requests."""
-    return handler.rollout is None or handler.rollout.may_be(ENFORCE)
+def _in_one_line(warning: str, texts: list[str], note: str | None) -> str:
+    """Return a warning, the texts of the handler, and the site's note as one line."""
+    said = "; ".join(line for text in texts for line in text.splitlines() if line)
+    return f"{warning}{said and ': ' + said}{f' ({note})' if note else ''}"

@@ -164,6 +164,11 @@ class Call:
         """Note nothing of a handler that is not for the request but the time that it took, which is nobody's."""
         self._step = time.perf_counter_ns()
 
+    def note_notice(self) -> None:
+        """Note that the user reads the notice of the handler that has just run."""
+        if self.steps:
+            self.steps[-1].notice = True
+
     def undone(self) -> None:
         """Note that the writes of the last handler were discarded."""
         self._state = None if self._view is None else self._view.savepoint()

@@ -23,7 +23,6 @@ from slurmhooks.slurmctld import PRIVATE_ARGUMENTS, every
 from slurmhooks.slurmctld.around import InWorker, OfHook
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.decision import Decisions
-from slurmhooks.slurmctld.modes import Modes
 from slurmhooks.slurmctld.notices import Notices
 from slurmhooks.slurmctld.observation import Observation
 from slurmhooks.wire.message import MessageError, fields, read_text
@@ -62,7 +61,7 @@ class PointService:
         self._refuses_all = settings.rules.refusals == "all"
         self._rule_ids = settings.rules.rule_ids
         self._wanted = {hook: PRIVATE_ARGUMENTS.intersection(registry.wanted(hook)) for hook in HOOKS}
-        self._of_hooks = {hook: OfHook.of(registry.handlers(hook)) for hook in HOOKS}
+        self._of_hooks = {hook: OfHook.of(*registry.handlers(hook)) for hook in HOOKS}
         self.followers: list[Callable[[Call], None]] = []
         self.call: Call | None = None
         self._started = False
@@ -149,30 +148,36 @@ class PointService:
             arguments: of the handlers.
             view: the view that they can write to.
             excluded: see InWorker.
-            subject: returns whose request it is, see Modes; None: the hook has no modes.
+            subject: returns whose request it is, see InWorker; None: the hook has no modes.
             sender: user id of who reads messages, if there is one.
             reader: tells who reads notices, from the view, see Notices; None: the hook has none.
         """
         messages: list[str] = []
-        call = Call(hook, view) if self.followers else None
-        handlers, flags, has_modes, has_notices = self._of_hooks[hook]
-        modes = Modes(call, view, subject) if has_modes and subject is not None else None
+        call, of_hook = Call(hook, view), self._of_hooks[hook]
         notices = None
-        if has_notices and reader is not None and self.settings.rules.notices == "daily":
+        if of_hook.has_notices and reader is not None and self.settings.rules.notices == "daily":
             notices = Notices(messages, sender, partial(reader, view))
-        around = InWorker(flags, excluded, call, modes, notices, self._refuses_all, self._rule_ids, view=view)
+        around = InWorker(
+            of_hook,
+            call,
+            excluded,
+            view=view,
+            subject=subject,
+            notices=notices,
+            refuse_all=self._refuses_all,
+            rule_ids=self._rule_ids,
+        )
         unheard = log.divert(partial(_keep, messages, get_ident())) if self._started else None
         try:
-            outcome = dispatch.run(handlers, arguments, view, around)
+            outcome = dispatch.run(of_hook.handlers, arguments, view, around)
         finally:
             if self._started:
                 log.divert(unheard)
         if notices is not None:
             notices.read()
         messages = heard(messages, outcome.passed)
-        if call is not None:
-            call.end(outcome, texts_of(outcome, messages))
-            self.call = call
+        call.end(outcome, texts_of(outcome, messages))
+        self.call = call if self.followers else None
         return outcome, messages
 
     def _without_user(self, hook: str) -> Outcome:

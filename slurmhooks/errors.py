@@ -26,7 +26,6 @@ class Reject(Exception):  # noqa: N818 - the contract's name: a decision, not an
     code: str | int | None = None
 
     def __init__(self, text: str = "", *, code: str | int | None = None) -> None:
-        """Store text and code; see the class."""
         super().__init__(text)
         # The text may be another exception: the user reads its message.
         self.text = str(text) if text else ""
@@ -79,7 +78,6 @@ class SpankError(SlurmhooksError):
     """
 
     def __init__(self, code: str, item: str, text: str) -> None:
-        """Store code, item and text; see the class."""
         super().__init__(f"{item}: {text} ({code})")
         self.code = code
         self.item = item

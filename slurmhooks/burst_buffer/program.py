@@ -52,7 +52,6 @@ class Answers(Around):
     __slots__ = ("_kind", "_most", "text")
 
     def __init__(self, kind: str) -> None:
-        """Take the type of what handlers return, see HookSpec."""
         self._kind = kind.removesuffix(" | None")
         self._most = -1
         self.text = ""

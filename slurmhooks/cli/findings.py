@@ -51,7 +51,6 @@ class Finding(Findings):
     """A single finding."""
 
     def __init__(self, finding: str) -> None:
-        """Report one line."""
         super().__init__([finding])
 
 

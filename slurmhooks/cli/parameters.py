@@ -35,7 +35,6 @@ class Words(ParamType[list[str]]):
     name = "words"
 
     def __init__(self, *known: str) -> None:
-        """Store the valid words."""
         self._known = known
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:

@@ -45,7 +45,6 @@ class Field:
     kind = "str"
 
     def __init__(self, option: str, text: str) -> None:
-        """Store the description; see the class."""
         self.option = option
         self.text = text
 

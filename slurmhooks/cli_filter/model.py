@@ -76,7 +76,6 @@ class Environment(StagedMapping):
     __slots__ = ("_native",)
 
     def __init__(self, native: Native) -> None:
-        """Read and write by the functions of one call."""
         super().__init__()
         self._native = native
 

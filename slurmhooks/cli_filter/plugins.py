@@ -33,7 +33,6 @@ class PluginOptions(SpankOptions["str | None"]):
     __slots__ = ("_assign",)
 
     def __init__(self, values: Mapping[str, str | None], assign: Callable[[str, str | None], None]) -> None:
-        """Store the values, and what assigns one."""
         dict.__init__(self, values)
         self._assign = assign
 

@@ -57,7 +57,6 @@ class Checker:
     """Decodes and checks the reports for one collector."""
 
     def __init__(self) -> None:
-        """Know no combination of names yet."""
         self._series: set[tuple[Any, ...]] = set()
 
     def decision(self, data: bytes) -> Decision:

@@ -177,7 +177,6 @@ class DecisionLog:
     """Writes decisions; see slurmhooks.collector.collection.Sink."""
 
     def __init__(self, orders: dict[str, Any]) -> None:
-        """Prepare to write what the configuration says."""
         module, function = COMPLETER
         self._complete: Callable[[Decision], dict[str, Any]]
         self._complete = getattr(importlib.import_module(module), function)()
@@ -286,7 +285,6 @@ class UserNames:
     """Names of users; the name service is asked once for each user whom it knows."""
 
     def __init__(self) -> None:
-        """Ask nothing yet."""
         self._names: dict[int, tuple[str | None, float]] = {}
 
     def get(self, uid: int) -> str | None:

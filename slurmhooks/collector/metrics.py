@@ -62,7 +62,6 @@ class Counts:
     """
 
     def __init__(self) -> None:
-        """Begin to count."""
         self.registry = CollectorRegistry()
         of_hook, of_handler = ("point", "hook"), ("point", "hook", "handler")
         counter = partial(Counter, namespace="slurmhooks", registry=self.registry)
@@ -97,7 +96,6 @@ class Metrics:
     """Counts and exports; see slurmhooks.collector.collection.Sink."""
 
     def __init__(self, orders: dict[str, Any]) -> None:
-        """Begin to count."""
         disable_created_metrics()  # type: ignore[no-untyped-call] # the time of each counter doubles the text
         self._counts = Counts()
         self._server: _Server | None = None
@@ -221,7 +219,6 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     request_queue_size = MOST_READERS
 
     def __init__(self, path: str, handler: type[socketserver.BaseRequestHandler]) -> None:
-        """Listen at a path."""
         self._lock = Lock()
         self._readers: dict[Any, tuple[int, float]] = {}
         """The user of each connection, and when it is closed."""

@@ -54,7 +54,6 @@ class Key:
         words: tuple[str, ...] = (),
         check: Callable[[str | None], str | None] | None = None,
     ) -> None:
-        """Store the arguments; see the class."""
         self.kind = kind
         self.default = default
         self.description = description

@@ -54,7 +54,6 @@ class InvalidConfigError(ConfigError):
     """
 
     def __init__(self, path: Path, found: list[str], rest: Config | None) -> None:
-        """Take the findings."""
         super().__init__(found)
         self.path = path
         self.rest = rest

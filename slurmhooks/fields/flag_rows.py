@@ -144,7 +144,6 @@ class Bit(Field[bool]):
     __slots__ = ("bit",)
 
     def __init__(self, bit: int, doc: str, *, member: str | tuple[str, ...], **facts: Unpack[Facts]) -> None:
-        """Store which bit it is."""
         super().__init__(doc, member=member, writable=False, **facts)
         self.bit = bit
 

@@ -248,7 +248,6 @@ class Tagged(Sized[int]):
         writable: bool = True,
         **facts: Unpack[Facts],
     ) -> None:
-        """Store which of the two meanings it is."""
         super().__init__(bits, doc, unit=unit, member=member, writable=writable, **facts)
         self.tag = 1 << (bits - 1)
         self.tagged = tagged

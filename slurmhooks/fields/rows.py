@@ -248,7 +248,6 @@ class Names(Field[list[str]]):
     __slots__ = ()
 
     def __init__(self, doc: str, *, member: str | tuple[str, ...] | None = None) -> None:
-        """Store the description."""
         super().__init__(doc, member=member, writable=False)
 
     def decoder(self) -> Callable[[bytes], list[str]]:
@@ -320,7 +319,6 @@ class Sluid(Field[str]):
     __slots__ = ()
 
     def __init__(self, doc: str, *, member: str, since: str, **facts: Unpack[Facts]) -> None:
-        """Store the description."""
         super().__init__(doc, member=member, writable=False, since=since, **facts)
 
     def decoder(self) -> Callable[[int], str | None]:
@@ -336,7 +334,6 @@ class Strings(Field[list[str]]):
     holds_text = True
 
     def __init__(self, doc: str, *, member: str, count: str, **facts: Unpack[Facts]) -> None:
-        """Store which member is the counter."""
         super().__init__(doc, member=member, writable=False, **facts)
         self.count = count
 

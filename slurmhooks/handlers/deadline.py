@@ -102,7 +102,6 @@ class loading(limit):  # noqa: N801 - used as a function
     __slots__ = ()
 
     def __init__(self, ends: int = PROCESS) -> None:
-        """Set the limit; see :class:`limit`."""
         super().__init__("loading the hook files", LOAD, ends)
 
     def __enter__(self) -> None:

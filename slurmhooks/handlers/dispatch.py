@@ -59,7 +59,6 @@ class Outcome:
         error_id: str | None = None,
         refused_by: Handler | None = None,
     ) -> None:
-        """Store the result; see the class."""
         self.passed, self.code, self.text = passed, code, text
         self.error_id, self.refused_by = error_id, refused_by
 

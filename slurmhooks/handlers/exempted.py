@@ -17,7 +17,6 @@ class Exempted:
     __slots__ = ("why",)
 
     def __init__(self, why: str) -> None:
-        """Store why."""
         self.why = why
 
 

@@ -30,7 +30,6 @@ class JobRule(Handler):
     """
 
     def __init__(self, function: Any, names: tuple[str, ...], *others: Any) -> None:
-        """Store the description; see Handler."""
         self.parameters = names
         spec = others[0]
         super().__init__(function, tuple(name for name in names if name in spec.arguments), *others)

@@ -83,7 +83,6 @@ class Handler:
         terms: Terms | None = None,
         schedule: Schedule | None = None,
     ) -> None:
-        """Store the description; see the class."""
         self.function = function
         self.schedule, self.terms = schedule, terms
         self.timeout = timeout

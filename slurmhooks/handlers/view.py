@@ -49,7 +49,6 @@ class StagedMapping(OfACall, MutableMapping[str, str]):
     __slots__ = ("_alive", "_staged")
 
     def __init__(self) -> None:
-        """Stage nothing."""
         self._alive = True
         self._staged: dict[str, str | None] = {}
 

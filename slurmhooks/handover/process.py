@@ -71,7 +71,6 @@ class CallDelivery(Delivery):
     _orders: dict[tuple[str, int], tuple[str, ...]]
 
     def __init__(self, spool: Spool, registry: Registry, section: Deliveries) -> None:
-        """Store the spool, the handlers and the configuration."""
         super().__init__(spool, registry, section)
         self.counts = Counts(spool.folder)
         self.command = f"slurmhooks spool --{spool.folder.name}"

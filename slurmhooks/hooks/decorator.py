@@ -68,7 +68,6 @@ class Mark:
         terms: Terms | None = None,
         effects: bool = True,
     ) -> None:
-        """Store the arguments; see the class."""
         self.terms = terms
         self.effects = effects
         self.function = function
@@ -94,7 +93,6 @@ class Collection:
     __slots__ = ("has_checks", "marks", "options", "source")
 
     def __init__(self, source: str = "") -> None:
-        """Start empty."""
         self.source = source
         self.marks: list[Mark] = []
         self.options: list[Any] = []  # option.py imports this module
@@ -176,7 +174,6 @@ class Decorator:
     __slots__ = ("_hook",)
 
     def __init__(self, hook: str) -> None:
-        """Store the name of the hook."""
         self._hook = hook
 
     def __repr__(self) -> str:

@@ -65,7 +65,6 @@ class JobSubmitHook(Decorator, Group):
     """``hook.job_submit``; ``init`` and ``fini`` are called at the start and the end of a worker process."""
 
     def __init__(self, hook: str) -> None:
-        """Initialize both base classes."""
         Decorator.__init__(self, hook)
         Group.__init__(self, repr(self), f"{hook}.")
 

@@ -104,7 +104,6 @@ class Option(_Of[Value]):
         owner: str,
         where: str = "",
     ) -> None:
-        """Store the description; see the class."""
         self.name = name
         self.arginfo = arginfo
         self.usage = usage

@@ -77,7 +77,6 @@ class HookSpec:
         runs_in: tuple[str, ...] = (),
         cost: Literal["job", "task"] | None = None,
     ) -> None:
-        """Store the description; see the class."""
         self.name = name
         self.point = ""
         self.function = function
@@ -144,7 +143,6 @@ class Point:
         default: str | None = None,
         member: str | None = None,
     ) -> None:
-        """Store the description; see the class."""
         self.name = name
         self.hooks = hooks
         for spec in hooks:

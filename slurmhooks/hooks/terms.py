@@ -34,7 +34,6 @@ class Terms:
     def __init__(
         self, *, mode: str = ENFORCE, every: float | str = 0, fails: int = 1, nodes: str | None = None
     ) -> None:
-        """Store the values, which :meth:`faults` checks."""
         self.mode = mode
         self.every: object = seconds(every)
         self.fails = fails

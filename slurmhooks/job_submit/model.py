@@ -73,7 +73,6 @@ class Job(JobFields, View):
         record: Record | None = None,
         cluster: Callable[[], Cluster] | None = None,
     ) -> None:
-        """View a request; see JobState."""
         object.__setattr__(self, "_state", JobState(struct, modify, owner, sender, record, cluster))
 
     @property

@@ -102,7 +102,6 @@ class Words(MutableSequence[str]):
     __slots__ = ("_read", "_write")
 
     def __init__(self, read: Callable[[], list[bytes]], write: Callable[[list[str]], None]) -> None:
-        """Take the functions that read and stage the words of a job."""
         self._read = read
         self._write = write
 

@@ -21,7 +21,6 @@ class Unchanged:
     """Has no value in any field that an update could set; everything else is that of a request."""
 
     def __init__(self, job: Job) -> None:
-        """Take the update whose job is meant."""
         self._job = job
         self._facts: dict[object, Any] = {}
 

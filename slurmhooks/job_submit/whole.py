@@ -81,7 +81,6 @@ class Looking:
     __slots__ = ("_filled", "job", "lacked", "may_read", "modify", "reads", "record")
 
     def __init__(self, job: Job, may_read: frozenset[str] | None = None) -> None:
-        """Look at a request."""
         self.job: Any = job
         self.record: Any = job._record
         self.modify = job._modify
@@ -256,7 +255,6 @@ class WholeJob(Base):
     _as: Looking
 
     def __init__(self, looking: Looking) -> None:
-        """View a request."""
         object.__setattr__(self, "_as", looking)
 
     @property
@@ -345,7 +343,6 @@ class SeenRecord:
     _record: Any
 
     def __init__(self, looking: Looking, record: Any) -> None:
-        """View a record."""
         object.__setattr__(self, "_as", looking)
         object.__setattr__(self, "_record", record)
 

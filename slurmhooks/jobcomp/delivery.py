@@ -47,7 +47,6 @@ class Delivery:
     interval = 0.0
 
     def __init__(self, spool: Spool, registry: Registry, section: Deliveries) -> None:
-        """Store the spool, the handlers and the configuration."""
         self._spool = spool
         self._registry = registry
         self._section = section

@@ -49,7 +49,6 @@ class Record:
     __slots__ = ("begun", "due", "frame", "hurried", "passed", "reasons", "segment", "tries")
 
     def __init__(self, segment: Segment, frame: Frame) -> None:
-        """Store a record that no handler has had."""
         self.segment = segment
         self.frame = frame
         self.passed: set[str] = set()

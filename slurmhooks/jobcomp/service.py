@@ -28,7 +28,6 @@ class Service(PointService):
     point = "jobcomp"
 
     def __init__(self, tables: Tables, registry: Registry, settings: Settings) -> None:
-        """Store the handlers."""
         super().__init__(tables, registry, settings)
         self._section = cast("JobComp", settings.section)
         self._deliveries: dict[str, Delivery] = {}

@@ -66,7 +66,6 @@ class Constants:
     """The constants of the table ``slurm``, created when a script first uses one, because few scripts do."""
 
     def __init__(self, release: tuple[int, int]) -> None:
-        """Store what the constants depend on."""
         self._release = release
         self._found: dict[bytes, object] | None = None
 
@@ -87,7 +86,6 @@ class View:
     """``options`` for Lua: the texts that Slurm's own functions return, for any option."""
 
     def __init__(self, script: Script, options: Options) -> None:
-        """Wrap the view for handlers in Python."""
         self._script = script
         self._state = script.state
         self._options = options

@@ -53,7 +53,6 @@ class LuaRequest:
     """
 
     def __init__(self, state: LuaState, release: Release) -> None:
-        """Prepare for a Lua state, with the behaviour of a release of Slurm."""
         self.environment: Any = None
         self._state = state
         self._release = release

@@ -66,7 +66,6 @@ class Options:
     """
 
     def __init__(self, version: str | None = None, on_error: str | None = None, order: int = 50) -> None:
-        """Store the settings."""
         self.version = version
         self.on_error = on_error
         self.order = order
@@ -117,7 +116,6 @@ class Finder:
     """Finds records of slurmctld for Lua."""
 
     def __init__(self, script: Script, kind: str, table: str) -> None:
-        """Find records of a kind, see job_fields.names, in a table of slurmctld."""
         self._script = script
         self._table = table
         self._getters = job_fields.getters(kind, script.release)

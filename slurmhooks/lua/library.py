@@ -45,7 +45,6 @@ class Lua:
     __slots__ = ("cpath", "file", "module", "own", "path", "version")
 
     def __init__(self, version: str, module: str, file: str, path: str, cpath: str, own: str) -> None:
-        """Store the arguments; see the class."""
         self.version = version
         self.module = module
         self.file = file

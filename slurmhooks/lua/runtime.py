@@ -39,7 +39,6 @@ class ScriptError(SlurmhooksError):
     """
 
     def __init__(self, text: str, traceback: list[str]) -> None:
-        """Store both; see the class."""
         super().__init__(text)
         self.text = text
         self.traceback = traceback
@@ -59,7 +58,6 @@ class Integer:
     __slots__ = ("value",)
 
     def __init__(self, value: int) -> None:
-        """Store the number."""
         self.value = value
 
 

@@ -43,7 +43,6 @@ class View:
     def __init__(
         self, native: Any, handle: Any, context: str, callback: str, args: Sequence[str], control_lost: bool = False
     ) -> None:
-        """Wrap a handle; see slurmhooks.spank.model.Spank."""
         self._native = native
         self._ffi = native.ffi
         self._lib = native.lib

@@ -42,7 +42,6 @@ class MailDelivery(CallDelivery):
     interval = 1.0
 
     def __init__(self, spool: Spool, registry: Registry, section: Section) -> None:
-        """Store the spool, the handlers and the configuration."""
         super().__init__(spool, registry, section)
         length = seconds(section.digest)
         self._digest = length if isinstance(length, int) else 0

@@ -27,7 +27,6 @@ class Brake:
     __slots__ = ("count", "percent")
 
     def __init__(self, count: int | None = None, percent: float | None = None) -> None:
-        """Limit their number, or their share of all nodes."""
         self.count = count
         self.percent = percent
 

@@ -79,7 +79,6 @@ class _Child:
     """A process that runs checks."""
 
     def __init__(self, checks: Sequence[Handler], arguments: dict[str, object], prepare: Callable[[], None]) -> None:
-        """Fork it."""
         self._checks = checks
         self._pipe, answers = posix.pipe()
         self._output, output = posix.pipe()

@@ -70,7 +70,6 @@ class Said:
     __slots__ = ("is_error", "text")
 
     def __init__(self, text: str, is_error: bool) -> None:
-        """Store the arguments; see the class."""
         self.text = text
         self.is_error = is_error
 
@@ -93,7 +92,6 @@ class Controller:
     __slots__ = ("_error", "_slurmctld")
 
     def __init__(self, slurmctld: Slurmctld) -> None:
-        """Store whom to ask."""
         self._slurmctld = slurmctld
         self._error: OSError | None = None
 

@@ -22,7 +22,6 @@ class HealthNode:
     __slots__ = ("contexts", "name")
 
     def __init__(self, name: str, contexts: Iterable[str] = ()) -> None:
-        """Store the arguments; see the class."""
         self.name = name
         self.contexts = frozenset(contexts)
 
@@ -57,7 +56,6 @@ class Result:
     __slots__ = ("kind", "process", "text")
 
     def __init__(self, kind: str, text: str = "", process: str = "") -> None:
-        """Store the arguments; see the class."""
         self.kind = kind
         self.text = text
         self.process = process

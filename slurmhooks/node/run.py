@@ -37,7 +37,6 @@ class Settings:
     __slots__ = ("brake", "metrics", "seconds")
 
     def __init__(self, seconds: float, brake: Brake, metrics: str = "") -> None:
-        """Store the arguments; see the class."""
         self.metrics = metrics
         self.seconds = seconds
         self.brake = brake

@@ -30,7 +30,6 @@ class CheckState:
     __slots__ = ("due", "fails", "hung", "text")
 
     def __init__(self, fails: int = 0, text: str = "", due: float = 0.0, hung: str = "") -> None:
-        """Store the arguments; see the class."""
         self.fails = fails
         self.text = text
         self.due = due
@@ -54,7 +53,6 @@ class NodeMemory:
     __slots__ = ("before", "boot", "checks", "reasons", "released", "slurmd", "unconfirmed")
 
     def __init__(self) -> None:
-        """Know nothing."""
         self.slurmd = ""
         self.boot = ""
         self.forget()

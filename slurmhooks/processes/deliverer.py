@@ -107,7 +107,6 @@ class Watchdog:
     """Starts the process if calls wait and nothing delivers them; a site without such hooks has no spool."""
 
     def __init__(self, point: str) -> None:
-        """Check the spool of a plugin point at once."""
         self._point = point
         self._next = 0.0
         self._trouble: str | None = None

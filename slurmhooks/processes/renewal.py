@@ -21,7 +21,6 @@ class Release:
     """The sources that this process began with. What it imports later would not fit them if they are others by then."""
 
     def __init__(self) -> None:
-        """Take the present sources."""
         self._sources = _sources()
 
     def renew(self, say: Callable[[str], object]) -> None:

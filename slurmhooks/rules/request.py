@@ -32,7 +32,6 @@ class Site:
     """
 
     def __init__(self, admins: Iterable[int] = (0,), default_partition: str | None = None) -> None:
-        """Store the facts; see the class."""
         self.admins = frozenset(admins)
         self.default_partition = default_partition
 
@@ -58,7 +57,6 @@ class Request(Filled):
         tables: Mapping[str, Any] | None = None,
         present: bool = False,
     ) -> None:
-        """Store the request; see the class."""
         super().__init__(job, record, modify=modify, present=present, default_partition=site.default_partition)
         self.uid = uid
         self.site = site

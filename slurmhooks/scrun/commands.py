@@ -43,7 +43,6 @@ class CommandResult:
     __slots__ = ("output", "status")
 
     def __init__(self, status: int, output: str) -> None:
-        """Set both attributes."""
         self.status = status
         self.output = output
 

@@ -131,7 +131,6 @@ class Copier:
     """
 
     def __init__(self, source: str, target: str, between: Callable[[int], None]) -> None:
-        """Store the paths of both top folders, which are for messages."""
         self.source = source
         self.target = target
         self.between = between

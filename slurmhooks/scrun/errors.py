@@ -21,5 +21,4 @@ class CancelledError(StagingError):
     """The container was cancelled during staging: its job ended, or the container was deleted."""
 
     def __init__(self) -> None:
-        """Set the text."""
         super().__init__("staging was cancelled: the container's job has ended")

@@ -152,7 +152,6 @@ class Walk:
     """
 
     def __init__(self, shown: str) -> None:
-        """Store the path of the top folder, which is for messages."""
         self.shown = shown
 
     def enter(self, folder: Folder) -> None:

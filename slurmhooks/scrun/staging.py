@@ -30,7 +30,6 @@ class Staging:
     """
 
     def __init__(self, path: str) -> None:
-        """Set the path; see the class."""
         self.path = path
         self._folder = -1
 

@@ -48,7 +48,6 @@ class CopyResult:
     __slots__ = ("bytes", "files", "removed", "skipped", "unchanged")
 
     def __init__(self) -> None:
-        """Set all numbers to 0."""
         self.files = 0
         self.bytes = 0
         self.unchanged = 0

@@ -36,7 +36,6 @@ class Named:
     __slots__ = ("require", "rest", "rows", "scripts", "sources")
 
     def __init__(self, sources: Iterable[Source], require: Sequence[str] = (), scripts: Iterable[Source] = ()) -> None:
-        """Store the sources."""
         self.sources = list(sources)
         self.require = require
         self.scripts = list(scripts)
@@ -68,7 +67,6 @@ class Configured(Named):
     __slots__ = ("config", "path")
 
     def __init__(self, path: Path, config: Config, sources: Iterable[Source], scripts: Iterable[Source]) -> None:
-        """Store the configuration and what it names."""
         super().__init__(sources, config.hooks.require, scripts)
         self.path = path
         self.config = config

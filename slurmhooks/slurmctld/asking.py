@@ -190,7 +190,6 @@ class Struct(Packed):
     def __init__(
         self, table: Table, data: bytes, asking: Asking | None, fetch: Callable[[int], bytes] | None = None
     ) -> None:
-        """Store the packed struct; see Packed."""
         Packed.__init__(self, table, data, fetch)  # super() would take longer than the rest
         self.asking = asking
         self.written: dict[str, Raw] = {}

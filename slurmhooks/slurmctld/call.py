@@ -57,7 +57,6 @@ class Step:
         before: object = None,
         exempt: str | None = None,
     ) -> None:
-        """Store what is known of every handler."""
         self.handler = handler
         self.error = error
         self.outcome = outcome

@@ -39,7 +39,6 @@ class ViewState:
     __slots__ = ("struct", "writes")
 
     def __init__(self, struct: Struct) -> None:
-        """Stage nothing."""
         self.struct = struct
         self.writes: dict[str, Any] = {}
 
@@ -68,7 +67,6 @@ class View:
         return True
 
     def __init__(self, struct: Struct) -> None:
-        """View a struct."""
         object.__setattr__(self, "_state", ViewState(struct))
 
     @property
@@ -154,7 +152,6 @@ class Members:
     __slots__ = ("_view",)
 
     def __init__(self, view: View) -> None:
-        """Read a view; see :meth:`View.members`."""
         self._view: Any = view
 
     @property

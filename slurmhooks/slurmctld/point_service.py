@@ -54,7 +54,6 @@ class PointService:
     point: ClassVar[str]
 
     def __init__(self, tables: Tables, registry: Registry, settings: Settings) -> None:
-        """Store the handlers."""
         self.settings = settings
         self._tables = tables
         self._registry = registry

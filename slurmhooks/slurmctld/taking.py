@@ -40,7 +40,6 @@ class Subject:
     """Whose job an action is about; decides its mode. A node has no owner, and meets no condition."""
 
     def __init__(self, about: dict[str, Any], user_name: str | None) -> None:
-        """Store what is known."""
         self.user_id: int | None = about.get("user_id")
         self.user_name = user_name
         self.accounts = [about["account"]] if about.get("account") else []

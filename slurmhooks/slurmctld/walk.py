@@ -67,7 +67,6 @@ class ReadMembers:
     """
 
     def __init__(self, whole: Table) -> None:
-        """Begin with what each row has."""
         self.whole = whole
         self.always = [KEYS.get(whole.name, "name"), *filter(None, [SAME.get(whole.name)])]
         self.places = with_pointers(whole, self.always)
@@ -208,7 +207,6 @@ class Row(Struct):
     __slots__ = ("at", "walk")
 
     def __init__(self, walk: Walk, at: int, data: bytes) -> None:
-        """Store the packed struct."""
         Struct.__init__(self, walk.sent, data, walk.asking)
         self.walk = walk
         self.at = at

@@ -29,7 +29,6 @@ class Place:
     def __init__(
         self, callback: str, context: str, program: str, user: str, when: str, failure: str, options: bool = True
     ) -> None:
-        """Store the description; see the class."""
         self.callback = callback
         self.context = context
         self.program = program

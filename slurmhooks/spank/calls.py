@@ -26,7 +26,6 @@ class Where:
     __slots__ = ("places", "text")
 
     def __init__(self, text: str, **places: tuple[str, ...] | None) -> None:
-        """Store both; see the class."""
         self.text = text
         self.places = places
 

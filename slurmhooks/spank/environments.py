@@ -35,7 +35,6 @@ class Environment(StagedMapping):
     __slots__ = ("_calls",)
 
     def __init__(self, calls: Calls) -> None:
-        """Read and write by the functions of one callback."""
         super().__init__()
         self._calls = calls
 
@@ -67,7 +66,6 @@ class JobEnvironment(Environment):
     __slots__ = ("_listed",)
 
     def __init__(self, calls: Calls) -> None:
-        """Read and write by the functions of one callback."""
         super().__init__(calls)
         self._listed: dict[str, str] = {}
 

@@ -25,7 +25,6 @@ class Function:
     __slots__ = ("name", "python", "since", "where")
 
     def __init__(self, name: str, python: str, where: Where, since: str = SINCE) -> None:
-        """Store the description; see the class."""
         self.name = name
         self.python = python
         self.where = where

@@ -29,7 +29,6 @@ class Names:
     __slots__ = ("_by_variable",)
 
     def __init__(self) -> None:
-        """Start without names."""
         self._by_variable: dict[str, str] = {}
 
     def clash(self, option: Option) -> str | None:

@@ -265,7 +265,6 @@ class Snapshot:
     __slots__ = ("_error", "_values")
 
     def __init__(self, values: dict[str, Any] | None, error: Exception | None = None) -> None:
-        """Store what was read, or the error."""
         self._values = values
         self._error = error
 

@@ -58,7 +58,6 @@ class Table:
     """
 
     def __init__(self, name: str, members: tuple[Member, ...]) -> None:
-        """Index the members."""
         self.name = name
         self.members = members
         self.size = 8 * len(members)
@@ -92,7 +91,6 @@ class Tables:
         tables: tuple[Table, ...],
         constants: Mapping[str, Mapping[str, int]] | None = None,
     ) -> None:
-        """Generate the text, and hash it."""
         self.release = release
         self.tier = tier
         self.tables = tables

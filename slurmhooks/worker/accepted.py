@@ -56,7 +56,6 @@ class Accepted:
     """The memory; processes that are forked after its creation share it."""
 
     def __init__(self) -> None:
-        """Create it: nothing was accepted."""
         self._fd = os.memfd_create("accepted", os.MFD_CLOEXEC)
         os.ftruncate(self._fd, BUCKETS * WAYS * _ENTRY.size)
         self._memory = mmap(self._fd, BUCKETS * WAYS * _ENTRY.size)

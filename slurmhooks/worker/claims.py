@@ -62,7 +62,6 @@ class Claims:
     """
 
     def __init__(self) -> None:
-        """Serve nobody yet."""
         self.trouble: str | None = None
         self._told: str | None = None  # what the log has said: the host of another controller, or an error
         self._locked_since = 0.0

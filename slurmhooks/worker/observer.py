@@ -40,7 +40,6 @@ class Observer(Companion):
     """The generation's side."""
 
     def __init__(self, service: Service, number: int, supervisor: socket.socket) -> None:
-        """Prepare for one service; see Companion."""
         super().__init__(service, number, supervisor)
         self._reporter, self._requests = reporting.pair()
         service.observed_by(lambda data: self._reporter.report(OBSERVE, data))

@@ -14,7 +14,6 @@ class Orphans:
     """
 
     def __init__(self) -> None:
-        """Know no worker."""
         self._workers: dict[int, set[int]] = {}  # by process id of the generation, until it has been reaped
 
     def add(self, generation: int, workers: set[int]) -> None:

@@ -65,7 +65,6 @@ class Periodic(Companion):
     """The generation's side."""
 
     def __init__(self, service: Service, number: int, supervisor: socket.socket) -> None:
-        """Prepare for one service; see Companion."""
         super().__init__(service, number, supervisor)
         self._until, self._waits = socket.socketpair()  # the process ends when the first one is closed
         self._finishing = False

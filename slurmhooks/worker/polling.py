@@ -29,7 +29,6 @@ class Check:
     """
 
     def __init__(self, watch: Watch) -> None:
-        """Remember what is to be checked."""
         self.watch = watch
 
 

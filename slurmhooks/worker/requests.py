@@ -50,7 +50,6 @@ class Command:
     """
 
     def __init__(self, connection: socket.socket) -> None:
-        """Wait for the request."""
         self.connection = connection
         self.text = ""
         self.generation: int | None = None
@@ -60,7 +59,6 @@ class Commands:
     """The supervisor's side."""
 
     def __init__(self) -> None:
-        """Listen."""
         self._commands: list[Command] = []
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._listening.bind(f"\0{start_of_name(slurm_conf.directory())}{os.urandom(8).hex()}")

@@ -58,7 +58,6 @@ class Definitions:
     """
 
     def __init__(self, tree: Tree) -> None:
-        """Collect what a script defines."""
         self.functions = list(functions(tree.main))
         self._statements = [part for function in self.functions for part in statements(function.body)]
         within = (part for statement in self._statements for each in expressions(statement) for part in inside(each))

@@ -68,7 +68,6 @@ class Flow:
     """
 
     def __init__(self, tree: Tree, settings: Settings) -> None:
-        """Follow a script."""
         self.settings = settings
         self.script = script = Definitions(tree)
         self.family, self.entries = script.family, script.entries

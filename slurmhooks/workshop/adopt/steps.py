@@ -114,7 +114,6 @@ class StandInForSpankLua(StandIn):
     """The stand-in, with what only scripts use."""
 
     def __init__(self, step: Step) -> None:
-        """Prepare for the callbacks of a process."""
         items = dict(step.items)
         if "task_exit_status" in items:
             items["task_exit_status"] = ExitStatus(items["task_exit_status"])

@@ -32,7 +32,6 @@ class Unset:
     """How a script uses numbers that are NO_VAL if they are not given, wherever it does."""
 
     def __init__(self) -> None:
-        """Begin without any."""
         self._checked: set[str] = set()
         self._nil: dict[str, int] = {}
         self._used: dict[tuple[str, int], tuple[str, str]] = {}

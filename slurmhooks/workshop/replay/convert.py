@@ -85,7 +85,6 @@ class Conversion:
     """
 
     def __init__(self, old: Tables, new: Tables) -> None:
-        """Pair the tables by their names."""
         self.old = old
         self.new = new
         self._pairs = {table.name: _Pair(old, new, table.name) for table in old.tables if table.name in new}

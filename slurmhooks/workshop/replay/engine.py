@@ -80,7 +80,6 @@ class Reader:
     """Converts answers to decisions."""
 
     def __init__(self, tables: Tables) -> None:
-        """Prepare to read the answers of a build."""
         self._tables = tables
         self._codes: dict[int, str] = {}
         for name, number in tables.constants.get("ESLURM", {}).items():

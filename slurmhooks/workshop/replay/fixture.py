@@ -118,7 +118,6 @@ class PlayedRequest:
     """
 
     def __init__(self, played: _Recording, request: Recorded) -> None:
-        """Store a request of a recording."""
         self._played = played
         self._request = request
         self.hook = request.hook

@@ -44,7 +44,6 @@ class ReplayError(SlurmhooksError):
     """
 
     def __init__(self, findings: list[str]) -> None:
-        """Store the findings."""
         super().__init__("\n".join(findings))
         self.findings = findings
 

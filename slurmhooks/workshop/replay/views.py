@@ -117,7 +117,6 @@ class Unrecorded:
     __slots__ = ("_answers",)
 
     def __init__(self, answers: Answers) -> None:
-        """Store what notes the use."""
         object.__setattr__(self, "_answers", answers)
 
     def _used(self, *arguments: object, **named: object) -> NoReturn:

@@ -39,7 +39,6 @@ class FakeCliFilterModule:
         spank: Mapping[str, Mapping[str, str | None]],
         environment: Mapping[str, str],
     ) -> None:
-        """Start without options."""
         self._command = command
         self._spank = {plugin: dict(values) for plugin, values in spank.items()}
         self.values: dict[str, str | None] = {}
@@ -162,7 +161,6 @@ class FakeOptions(Options):
         terminal: bool = False,
         **fields: Any,
     ) -> None:
-        """Create the stand-in; see the class."""
         release_of(release)
         if command not in NAMES:
             raise ValueError(f"command takes one of {', '.join(NAMES)}, not {command!r}")

@@ -55,7 +55,6 @@ class FakeNode:
         others: int | Mapping[str, int] = 0,
         down: str | None = None,
     ) -> None:
-        """Make a healthy node; see the class."""
         self.name = name
         self.contexts = tuple(contexts)
         self.nodes = nodes

@@ -68,7 +68,6 @@ class FakeStruct(Struct):
     __slots__ = ("facts", "raws")
 
     def __init__(self, table: Table, kind: Any) -> None:
-        """Make a struct in which all members are unset."""
         self.facts: dict[str, Any] = {"groups": {}}
         self.raws: dict[str, Raw] = {}
         raws, data = _unset(kind)
@@ -133,7 +132,6 @@ class FakeJob(_OfRelease, model.Job):
     _given: frozenset[str]
 
     def __init__(self, *, release: str = RELEASE, **fields: object) -> None:
-        """Set the fields; see the class."""
         super().__init__(new_struct(type(self)))
         object.__setattr__(self, "_given", frozenset(fields))  # an assignment would set a field
         fill(self, {"user_id": 1000, "group_id": 1000, **fields})
@@ -228,7 +226,6 @@ class FakeRecord(_OfRelease, model.Record):
     __slots__ = ()
 
     def __init__(self, *, release: str = RELEASE, **fields: object) -> None:
-        """Set the fields; see the class."""
         super().__init__(new_struct(type(self)))
         zero = dict.fromkeys((name for name in ZERO if name not in self._missing), 0)
         fill(self, {**zero, "job_id": JOB_ID, "user_id": 1000, "group_id": 1000, **fields})

@@ -78,7 +78,6 @@ class Variables:
     """
 
     def __init__(self, variables: Mapping[str, str] | None = None) -> None:
-        """Start without changes."""
         self.now = dict(variables or {})
         self._without = dict(self.now)
 
@@ -157,7 +156,6 @@ class _Run:
         env: Mapping[str, str],
         srun: FakeOptions,
     ) -> None:
-        """Start with the environment of srun."""
         self.of_step, self.of_scripts, self.on_node = environments.of_options(srun)
         self.processes = processes
         self.lines = lines

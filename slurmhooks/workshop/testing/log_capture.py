@@ -21,7 +21,6 @@ class CapturedLog:
     """
 
     def __init__(self) -> None:
-        """Start empty."""
         self.lines: list[str] = []
         self.user_messages: list[str] = []
 

@@ -74,7 +74,6 @@ class FakeContainer(_Recorded):
         command: Callable[[str, str], CommandResult] | None = None,
         cancelled: bool = False,
     ) -> None:
-        """Make the stand-in; see the class."""
         bundle = os.fspath(bundle)
         values = {
             "id": id,

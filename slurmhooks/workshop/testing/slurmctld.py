@@ -68,7 +68,6 @@ class Unwatched:
     """Reports that no handler has ended a process; see slurmhooks.worker.interface.Progress."""
 
     def __init__(self) -> None:
-        """Start without failures."""
         self.ended: dict[int, str] = {}
         self.dropped = 0
 

@@ -114,7 +114,6 @@ class FakeSpank(Spank):
         items: Mapping[str, Any] | None = None,
         state: Mapping[str, Any] | None = None,
     ) -> None:
-        """Make the stand-in; see the class."""
         if context is not None and context not in CONTEXTS:
             raise ValueError(f"no context {context!r}; there are {', '.join(CONTEXTS)}")
         for name in items or {}:
@@ -201,7 +200,6 @@ class FakeSpankModule:
     """
 
     def __init__(self, items: dict[str, Any], env: Mapping[str, str], job_control_env: Mapping[str, str]) -> None:
-        """Copy the values; see FakeSpank."""
         self.context = ""
         self.items = items
         self.env: dict[str, str] = dict(env)

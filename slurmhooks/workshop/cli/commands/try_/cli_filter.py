@@ -74,7 +74,6 @@ class Trial:
     """The calls of one command, which share its environment."""
 
     def __init__(self, registry: Registry, called: invocation.Invocation, options: Sequence[Option]) -> None:
-        """Start before the first call."""
         self._registry = registry
         self._called = called
         self._options = options

@@ -52,11 +52,10 @@ def wanted(config: Config, point: str) -> dict[str, Any]:
             **plain.values("decisions", decisions),
             "file": f"{decisions_folder(decisions.folder)}/{point}.jsonl",
         }
-    if metrics.sockets or metrics.textfiles:
+    if metrics.textfiles:
         orders["metrics"] = {
             **plain.values("metrics", metrics),
-            "socket": metrics.sockets and f"{metrics.sockets}/{point}.sock",
-            "textfile": metrics.textfiles and f"{metrics.textfiles}/slurmhooks_{point}.prom",
+            "textfile": f"{metrics.textfiles}/slurmhooks_{point}.prom",
             "spool": spool_folder(config.jobcomp.spool) if point == "jobcomp" else None,
         }
     return orders and orders | {"point": point, "include": list(decisions.include)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Counts what is reported, and exports the counts to Prometheus: over a Unix socket, and as a file for node_exporter.
+"""Counts what is reported, and writes them to a file for node_exporter.
 
 Only the collector imports this module. docs/metrics.md lists the metrics.
 """
@@ -7,15 +7,8 @@ Only the collector imports this module. docs/metrics.md lists the metrics.
 from __future__ import annotations
 
 import importlib
-import os
-import socket
-import socketserver
-import stat
 import time
-from contextlib import suppress
 from functools import partial
-from struct import Struct
-from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 from prometheus_client import (
@@ -23,7 +16,6 @@ from prometheus_client import (
     Counter,
     Gauge,
     Histogram,
-    MetricsHandler,
     disable_created_metrics,
     generate_latest,
 )
@@ -37,21 +29,13 @@ from slurmhooks.wire.protocol import Unserved
 if TYPE_CHECKING:
     from slurmhooks.collector.checked import Decision
 
-SOCKET_MODE = {"owner": 0o600, "group": 0o660, "everyone": 0o666}
 BUCKETS = (50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 """Seconds. Handlers that only compute take some microseconds; those that ask a service may take until the deadline."""
 REPEAT = 60.0
 """Seconds before the same error is logged again."""
 EXCLUDED = VERDICTS[Unserved.EXCLUDED]
-READ_LIMIT = 5.0
-"""Seconds that a reader may take for its request and the answer together."""
-MOST_READERS = 64
-"""Readers that are answered at once."""
-MOST_OF_USER = 4
-"""Readers of one user that are answered at once, so that no user can keep others out."""
 WATCHED = "slurmhooks.jobcomp.waiting", "Watched"
 """Module and class that look at a spool. They know its format, and so belong to a higher layer."""
-_PEER = Struct("=iII")
 
 
 class Counts:
@@ -98,7 +82,6 @@ class Metrics:
     def __init__(self, orders: dict[str, Any]) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call] # the time of each counter doubles the text
         self._counts = Counts()
-        self._server: _Server | None = None
         self._settings: dict[str, Any] = {}
         self._write_at = self._look_at = 0.0
         self._told_at = 0.0
@@ -157,15 +140,13 @@ class Metrics:
                     counts.timeouts.labels(point, content["hook"], each["handler"]).inc()
 
     def turn(self) -> None:
-        """Write the file if it is due, and create the socket if it does not exist."""
+        """Write the file if it is due."""
         settings, now = self._settings, time.monotonic()
         if self._spool is not None and now >= self._look_at:
             self._look_at = now + settings["interval"]
             self._look()
         try:
-            if settings["socket"] and self._server is None:
-                self._server = _serve(settings["socket"], SOCKET_MODE[settings["readers"]], self._counts.registry)
-            if settings["textfile"] and now >= self._write_at:
+            if now >= self._write_at:
                 self._write_at = now + settings["interval"]
                 # The folder usually belongs to another user, who may put links in it.
                 text = generate_latest(self._counts.registry)
@@ -193,100 +174,7 @@ class Metrics:
             self._tell("metrics lack the spool: %r", error)
 
     def close(self) -> None:
-        """Write the last counts, and remove the socket."""
+        """Write the last counts."""
         self._write_at = 0.0
         if self._settings:
             self.turn()
-        if self._server is not None:
-            self._server.shutdown()
-            self._server.server_close()
-            with suppress(OSError):
-                # After a restart of slurmctld the next collector listens while this one ends.
-                if os.path.samestat(os.lstat(self._settings["socket"]), os.fstat(self._server.file)):
-                    os.unlink(self._settings["socket"])
-            os.close(self._server.file)
-            self._server = None
-
-
-class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
-    """Answers readers, each in a thread, so that a slow one delays only itself.
-
-    Attributes:
-        file: a descriptor of the socket's name in the file system.
-    """
-
-    daemon_threads = True
-    request_queue_size = MOST_READERS
-
-    def __init__(self, path: str, handler: type[socketserver.BaseRequestHandler]) -> None:
-        self._lock = Lock()
-        self._readers: dict[Any, tuple[int, float]] = {}
-        """The user of each connection, and when it is closed."""
-        super().__init__(path, handler)
-
-    def verify_request(self, request: Any, client_address: object) -> bool:
-        """Accept a connection, unless its user has too many.
-
-        If all users together have too many, the oldest one ends: one user may have thousands of subordinate ids, and a
-        program that collects metrics needs its connection for milliseconds.
-        """
-        _, uid, _ = _PEER.unpack(request.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
-        with self._lock:
-            if sum(user == uid for user, _ in self._readers.values()) >= MOST_OF_USER:
-                return False
-            if len(self._readers) >= MOST_READERS:
-                oldest = next(iter(self._readers))
-                del self._readers[oldest]
-                with suppress(OSError):  # the reader has ended it
-                    oldest.shutdown(socket.SHUT_RDWR)
-            self._readers[request] = uid, time.monotonic() + READ_LIMIT
-        return True
-
-    def service_actions(self) -> None:
-        """End connections that have taken too long; called about twice a second."""
-        now = time.monotonic()
-        with self._lock:
-            for request, (_, until) in self._readers.items():
-                if now >= until:
-                    with suppress(OSError):  # the reader has ended it
-                        request.shutdown(socket.SHUT_RDWR)
-
-    def shutdown_request(self, request: Any) -> None:
-        """Close a connection."""
-        with self._lock:
-            self._readers.pop(request, None)
-        super().shutdown_request(request)
-
-    def server_bind(self) -> None:
-        """Create the socket."""
-        super().server_bind()
-        # Kept open, so that the next collector's socket does not get the same inode.
-        self.file = os.open(str(self.server_address), os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Ignore readers that are slow or have disconnected."""
-
-
-def _serve(path: str, mode: int, registry: CollectorRegistry) -> _Server:
-    """Listen at a path, in a thread.
-
-    Raises:
-        OSError: the socket cannot be created.
-    """
-
-    class Handler(MetricsHandler):
-        pass
-
-    Handler.registry = registry
-    with suppress(FileNotFoundError):
-        status = os.lstat(path)
-        # Remove the socket of a collector that was killed; anything else makes bind() fail.
-        if stat.S_ISSOCK(status.st_mode) and status.st_uid == os.getuid():
-            os.unlink(path)
-    before = os.umask(0o777 & ~mode)
-    try:
-        server = _Server(path, Handler)
-    finally:
-        os.umask(before)
-    Thread(target=server.serve_forever, daemon=True).start()
-    return server

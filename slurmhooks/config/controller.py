@@ -258,12 +258,6 @@ class Decisions(Table):
 class Metrics(Table):
     """``[metrics]``: the metrics of slurmctld's plugins; off by default."""
 
-    sockets: str | None = key(
-        TEXT,
-        None,
-        "folder for a Unix socket of each plugin, such as job_submit.sock, that serves OpenMetrics",
-        check=absolute,
-    )
     textfiles: str | None = key(
         TEXT,
         None,
@@ -274,7 +268,7 @@ class Metrics(Table):
     readers: str = key(
         TEXT,
         "everyone",
-        "who may read sockets and files: SlurmUser only, its group as well, or everyone",
+        "who may read the files: SlurmUser only, its group as well, or everyone",
         words=tuple(FILE_MODES),
     )
 

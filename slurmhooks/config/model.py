@@ -35,8 +35,13 @@ RENAMED = {
     "health": "[node]",
 }
 """Tables of 1.0.0, by their names there."""
-ENDED = {"reload": [name for name, table in controller.TABLES.items() if issubclass(table, controller.Workers)]}
+ENDED = {
+    "reload": [name for name, table in controller.TABLES.items() if issubclass(table, controller.Workers)],
+    "sockets": ["metrics"],
+}
 """Keys of 1.0.0 that have no effect any more, each with its tables: an accepted file stays accepted."""
+INSTEAD = {"sockets": "let node_exporter read 'textfiles'"}
+"""What to do about such a key, if not to remove it."""
 ENDED_TABLE = "spank"
 """A table of 1.0.0 that has never had keys."""
 INVALID = "Value error, "
@@ -88,7 +93,10 @@ def read(path: Path) -> Config:
 
 def ended(path: Path) -> list[str]:
     """Return a note for each key of a file that can be read which has no effect any more."""
-    return [f"{path}: {name}.{key}: has no effect any more: remove it" for name, key in _ended(_table(path))]
+    return [
+        f"{path}: {name}.{key}: has no effect any more: {INSTEAD.get(key, 'remove it')}"
+        for name, key in _ended(_table(path))
+    ]
 
 
 def _ended(table: dict[str, Any]) -> list[tuple[str, str]]:

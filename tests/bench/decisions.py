@@ -18,7 +18,7 @@ TOML = "/etc/slurm/slurmhooks.toml"
 FOLDER = "/var/lib/slurmhooks"
 CASES = {
     "without": "[decisions]\nenabled = false\n",
-    "with": f'[metrics]\nsockets = "{FOLDER}"\ntextfiles = "{FOLDER}"\ninterval = 1.0\n',
+    "with": f'[metrics]\ntextfiles = "{FOLDER}"\ninterval = 1.0\n',
 }
 # The supervisor starts and ends the collector after the new configuration has gone into service.
 SWITCHED = "until test $(pgrep -cx slurmhooks-coll) = {count}; do sleep 0.05; done"

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 from prometheus_client.parser import text_string_to_metric_families as metrics
 
 from tests.cluster.conftest import OF_SETS, Cluster
@@ -19,7 +18,6 @@ TOML = """
 [hooks]
 paths = ["hooks.d/*.py"]
 [metrics]
-sockets = "/run/slurmhooks"
 textfiles = "/run/slurmhooks"
 interval = 0.1
 [job_submit]
@@ -193,7 +191,7 @@ def test_bugs_are_found_by_their_ids(site: Site) -> None:
 
 
 def test_metrics(site: Site) -> None:
-    """Requests, refusals, bugs and missed deadlines are counted, in the textfile and over the socket."""
+    """Requests, refusals, bugs and missed deadlines are counted, in the textfile."""
     hook = {"point": "job_submit", "hook": "job_submit"}
     before = site.counted("slurmhooks_requests_total", **hook, verdict="refused")
     bugs = site.counted("slurmhooks_handler_bugs_total", handler="rules:counts")
@@ -208,16 +206,6 @@ def test_metrics(site: Site) -> None:
     assert site.counted("slurmhooks_handler_seconds_count", handler="rules:fills_in") >= 2
     assert site.counted("slurmhooks_generation", point="job_submit") >= 1
     assert site.counted("slurmhooks_reports_dropped_total") == 0
-    program = (
-        "import socket; s = socket.socket(socket.AF_UNIX); s.connect('/run/slurmhooks/job_submit.sock');"
-        "s.sendall(b'GET /metrics HTTP/1.0\\r\\nAccept: application/openmetrics-text; version=1.0.0\\r\\n\\r\\n');"
-        "print(s.makefile().read(), end='')"
-    )
-    head, _, body = site.cluster.user("alice", "python3", "-c", program, check=True).stdout.partition("\n\n")
-    assert "200 OK" in head
-    assert "application/openmetrics-text" in head
-    names = {family.name for family in openmetrics(body)}  # type: ignore[no-untyped-call] # the client's
-    assert {"slurmhooks_requests", "slurmhooks_handler_seconds", "slurmhooks_worker_ends"} <= names
 
 
 def test_a_killed_collector_costs_nothing(site: Site) -> None:

@@ -237,14 +237,11 @@ def test_scripts_of_namespace_linux(lent: Site) -> None:
 
 
 GET = """
-import http.client, socket, sys
-_, place, path = sys.argv
-with socket.socket(socket.AF_INET if place.isdigit() else socket.AF_UNIX) as connected:
-    connected.connect(("127.0.0.1", int(place)) if place.isdigit() else place)
-    client = http.client.HTTPConnection("ctl")
-    client.sock = connected
-    client.request("GET", path)
-    print(client.getresponse().read().decode(), end="")
+import http.client, sys
+_, port, path = sys.argv
+client = http.client.HTTPConnection("127.0.0.1", int(port))
+client.request("GET", path)
+print(client.getresponse().read().decode(), end="")
 """
 
 
@@ -253,21 +250,26 @@ def test_metrics_of_slurm(lent: Site) -> None:
     if lent.since < (25, 11):
         pytest.skip("this release has no MetricsType")
     lent.root("install -d -o slurm /run/slurmhooks; cat /etc/slurm/slurmhooks.toml > /root/toml")
-    lent.root("echo '[metrics]\nsockets = \"/run/slurmhooks\"' >> /etc/slurm/slurmhooks.toml")
+    lent.root("echo '[metrics]\ntextfiles = \"/run/slurmhooks\"\ninterval = 0.1' >> /etc/slurm/slurmhooks.toml")
     use(lent, REQUEST)
     try:
         lent.cluster.restart("slurmctld")
         port = lent.root("scontrol show config | sed -n 's/^SlurmctldPort *= *//p'").strip()
 
-        def names(place: str, path: str) -> set[str]:
-            body = lent.cluster.user("alice", "python3", "-c", GET, place, path).stdout
-            return {family.name for family in metrics(body)}
+        def names(text: str) -> set[str]:
+            return {family.name for family in metrics(text)}
+
+        def shown() -> set[str]:
+            return names(lent.root("cat /run/slurmhooks/slurmhooks_job_submit.prom || true"))
 
         assert lent.shell("sbatch -n1 -o /dev/null --wrap true").returncode == 0
-        socket = "/run/slurmhooks/job_submit.sock"
-        lent.cluster.wait(lambda: "slurmhooks_requests" in names(socket, "/metrics"), what="our metrics")
-        ours = names(socket, "/metrics")
-        slurms = set().union(*(names(port, f"/metrics/{each}") for each in ("jobs", "nodes", "partitions")))
+        lent.cluster.wait(lambda: "slurmhooks_requests" in shown(), what="our metrics")
+        ours = shown()
+        pages = [
+            lent.cluster.user("alice", "python3", "-c", GET, port, f"/metrics/{each}").stdout
+            for each in ("jobs", "nodes", "partitions")
+        ]
+        slurms = set().union(*map(names, pages))
         assert {"slurm_jobs", "slurm_nodes"} <= slurms
         assert {name.startswith("slurmhooks_") for name in ours} == {True}
         assert not any(name.startswith("slurmhooks") for name in slurms)

@@ -85,7 +85,7 @@ def test_metrics_do_not_need_the_decision_log(running: Collector, file: Path, er
     wait_for(lambda: "the decision log cannot be written" in errors.read_text(), "the error")
     textfile = tmp_path / "metrics" / "job_submit.prom"
     textfile.parent.mkdir(mode=0o755)
-    metrics = {"socket": None, "textfile": str(textfile), "interval": 0.1, "readers": "everyone"}
+    metrics = {"textfile": str(textfile), "interval": 0.1, "readers": "everyone"}
     running.order(orders(file) | {"metrics": metrics})
     before = running.pid
     wait_for(textfile.exists, "the orders in force")  # they may arrive after a report, which has another socket
@@ -109,7 +109,7 @@ def test_a_collector_stays_if_nothing_that_is_wanted_works(
     """A collector that can do nothing now may get other orders; if it ended, the supervisor would start another."""
     before = running.pid
     textfile = str(file.parent / "job_submit.prom")
-    metrics = {"socket": None, "textfile": textfile, "interval": 1.0, "readers": "everyone"}
+    metrics = {"textfile": textfile, "interval": 1.0, "readers": "everyone"}
     wanted = orders(file)
     running.order({**{name: wanted[name] for name in wanted if name != "decisions"}, "metrics": metrics})
     wait_for(lambda: "[metrics] does not work" in errors.read_text(), "the error")
@@ -263,8 +263,7 @@ def test_what_the_configuration_wants(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "metrics" not in default
     off = Decisions(enabled=False)
     assert collector.wanted(Config(decisions=off), "prep") == {}
-    measured = collector.wanted(Config(decisions=off, metrics=Metrics(sockets="/run/s", textfiles="/var/t")), "prep")
-    assert measured["metrics"]["socket"] == "/run/s/prep.sock"
+    measured = collector.wanted(Config(decisions=off, metrics=Metrics(textfiles="/var/t")), "prep")
     assert measured["metrics"]["textfile"] == "/var/t/slurmhooks_prep.prom"
     assert "decisions" not in measured
 

@@ -1,25 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The counters of the collector, and the ways to read them."""
+"""The counters of the collector, and the file with them."""
 
-import contextlib
-import itertools
 import json
 import os
 import re
-import select
-import socket
 import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from slurmhooks.collector import metrics
 from slurmhooks.collector.collector import wanted
 from slurmhooks.collector.metrics import Counts, Metrics
 from slurmhooks.config.model import Config
@@ -32,7 +26,7 @@ ROOT = Path(__file__).parents[3]
 
 def orders(folder: Path, **changed: Any) -> dict[str, Any]:
     """Return orders to show metrics in a folder."""
-    settings = {"socket": None, "textfile": f"{folder}/m.prom", "interval": 0.0, "readers": "everyone", **changed}
+    settings = {"textfile": f"{folder}/m.prom", "interval": 0.0, "readers": "everyone", **changed}
     return {"point": "job_submit", "generation": 3, "hooks": "abc", "since": 5.0, "fault": False, "metrics": settings}
 
 
@@ -97,58 +91,11 @@ def test_what_is_counted(counting: Metrics, tmp_path: Path) -> None:
     assert ("slurmhooks_requests_total", "job_submit,handler left out") not in found
 
 
-@pytest.mark.parametrize(
-    ("readers", "file", "sock"), [("owner", 0o600, 0o600), ("group", 0o640, 0o660), ("everyone", 0o644, 0o666)]
-)
-def test_who_may_read(
-    counting: Metrics, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, readers: str, file: int, sock: int
-) -> None:
-    """The configuration says who can read the file and connect to the socket."""
-    monkeypatch.chdir(tmp_path)  # the name of a socket has at most 107 bytes
-    counting.order(orders(tmp_path, socket="m.sock", textfile=f"{tmp_path}/n.prom", readers=readers))
-    assert stat.S_IMODE((tmp_path / "n.prom").stat().st_mode) == file
-    assert stat.S_IMODE((tmp_path / "m.sock").stat().st_mode) == sock
-
-
-def test_the_socket_answers(counting: Metrics, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader gets the metrics by HTTP; the socket of a former process is replaced, and removed at the end."""
-    monkeypatch.chdir(tmp_path)  # the name of a socket has at most 107 bytes
-    path = Path("m.sock")
-    with socket.socket(socket.AF_UNIX) as former:
-        former.bind(str(path))
-    counting.order(orders(tmp_path, socket=str(path)))
-    with socket.socket(socket.AF_UNIX) as reader:
-        reader.connect(str(path))
-        reader.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
-        answer = reader.makefile().read()
-    assert "200 OK" in answer
-    assert "slurmhooks_generation" in answer
-    counting.close()
-    assert not path.exists()
-
-
-def test_the_next_socket_stays(tmp_path: Path) -> None:
-    """After a restart of slurmctld, the old collector may end only after the new one has begun to listen."""
-    path = tmp_path / "s"  # the path of a socket has at most 107 characters
-    before = os.umask(0o077)
-    try:
-        old, new = Metrics(orders(tmp_path, socket=str(path))), Metrics(orders(tmp_path, socket=str(path)))
-        old.close()
-        assert path.is_socket()
-        new.close()
-        assert not path.exists()
-    finally:
-        os.umask(before)
-
-
-def test_what_is_no_socket_stays(counting: Metrics, tmp_path: Path) -> None:
-    """A file where the socket should be is not touched; metrics go on."""
-    path = tmp_path / "m.sock"
-    path.write_text("mine")
-    counting.order(orders(tmp_path, socket=str(path)))
-    counting.decision(DECISION)
-    counting.turn()
-    assert path.read_text() == "mine"
+@pytest.mark.parametrize(("readers", "mode"), [("owner", 0o600), ("group", 0o640), ("everyone", 0o644)])
+def test_who_may_read(counting: Metrics, tmp_path: Path, readers: str, mode: int) -> None:
+    """The configuration says who can read the file."""
+    counting.order(orders(tmp_path, textfile=f"{tmp_path}/n.prom", readers=readers))
+    assert stat.S_IMODE((tmp_path / "n.prom").stat().st_mode) == mode
 
 
 def test_links_in_the_folder_of_the_textfile(counting: Metrics, tmp_path: Path) -> None:
@@ -163,63 +110,6 @@ def test_links_in_the_folder_of_the_textfile(counting: Metrics, tmp_path: Path) 
     counting.turn()
     assert mine.read_text() == "mine"
     assert values(folder / "m.prom")["slurmhooks_requests_total", "job_submit,accepted"] == 1
-
-
-def drip(reader: socket.socket) -> None:
-    """Send a byte from time to time, until an error ends it."""
-    while True:
-        reader.sendall(b"x")
-        select.select([], [], [], 0.01)
-
-
-def test_a_slow_reader_delays_only_itself(counting: Metrics, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While readers send byte by byte, others are answered; a slow one is cut off, however often it sends something."""
-    monkeypatch.chdir(tmp_path)  # the name of a socket has at most 107 bytes
-    monkeypatch.setattr(metrics, "READ_LIMIT", 0.2)
-    monkeypatch.setattr(metrics, "MOST_OF_USER", 4)
-    counting.order(orders(tmp_path, socket="m.sock"))
-    with contextlib.ExitStack() as stack:
-        slow = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(3)]
-        for each in slow:
-            each.connect("m.sock")
-            each.sendall(b"G")
-        with socket.socket(socket.AF_UNIX) as reader:
-            reader.connect("m.sock")
-            reader.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
-            assert "200 OK" in reader.makefile().read()
-        with pytest.raises((BrokenPipeError, ConnectionResetError)):
-            drip(slow[0])
-
-
-def test_one_user_cannot_keep_others_out(tmp_path: Path, counting: Metrics, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The connections of each user are limited, and those beyond are closed at once; others still get an answer."""
-    monkeypatch.chdir(tmp_path)
-    counting.order(orders(tmp_path, socket="m.sock"))
-    with contextlib.ExitStack() as stack:
-        taken = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(metrics.MOST_OF_USER + 1)]
-        for each in taken:
-            each.connect("m.sock")
-        assert taken[-1].recv(1) == b""
-        monkeypatch.setattr(metrics, "_PEER", SimpleNamespace(unpack=lambda _: (1, 4242, 1), size=12))
-        with socket.socket(socket.AF_UNIX) as reader:
-            reader.connect("m.sock")
-            reader.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
-            assert "200 OK" in reader.makefile().read()
-
-
-def test_many_users_cannot_keep_others_out(tmp_path: Path, counting: Metrics, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever has taken all connections, such as one user with many subordinate ids: one more gets an answer."""
-    monkeypatch.chdir(tmp_path)
-    users = itertools.count(100000)
-    monkeypatch.setattr(metrics, "_PEER", SimpleNamespace(unpack=lambda _: (1, next(users), 1), size=12))
-    counting.order(orders(tmp_path, socket="m.sock"))
-    with contextlib.ExitStack() as stack:
-        for _ in range(metrics.MOST_READERS + 10):
-            stack.enter_context(socket.socket(socket.AF_UNIX)).connect("m.sock")
-        with socket.socket(socket.AF_UNIX) as reader:
-            reader.connect("m.sock")
-            reader.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
-            assert "200 OK" in reader.makefile().read()
 
 
 def test_what_waits_in_the_spool(tmp_path: Path, counting: Metrics) -> None:

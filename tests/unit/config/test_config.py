@@ -80,6 +80,11 @@ def test_a_key_that_has_ended(write: Write, table: str) -> None:
     assert getattr(read(path), table).workers == 2
     assert sources.located_config(path)[1] == read(path)
     assert config.ended(path) == [f"{path}: {table}.reload: has no effect any more: remove it"]
+    path = write("slurmhooks.toml", '[metrics]\nsockets = "/run/s"\ntextfiles = "/t"\n')
+    assert read(path).metrics.textfiles == "/t"
+    assert config.ended(path) == [
+        f"{path}: metrics.sockets: has no effect any more: let node_exporter read 'textfiles'"
+    ]
     assert "hooks.reload: unknown key" in findings(write("slurmhooks.toml", "[hooks]\nreload = false\n"))[0]
 
 

@@ -15,7 +15,7 @@ from slurmhooks.processes import confinement
 from slurmhooks.processes.settings import Settings
 from slurmhooks.site import reload
 from slurmhooks.site import sources as site
-from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS, libslurm, notices
+from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS, libslurm
 from slurmhooks.wire.tables import TableError, installed
 
 if TYPE_CHECKING:
@@ -51,10 +51,7 @@ def load_point(
     periodic = tuple(spec.name for spec in POINTS[point].hooks if spec.is_periodic)
 
     def prepare(config: Config) -> None:
-        settings = _settings(config, point, watch)
-        announce(settings)
-        if settings.rules.notices == "daily":
-            notices.restore(settings.collect)
+        announce(_settings(config, point, watch))
         confinement.drop_rights(getattr(config, point), point)
 
     trusted.guard()

@@ -16,7 +16,6 @@ from slurmhooks.handlers import codes, dispatch, trace
 from slurmhooks.hooks.rollout import ENFORCE
 from slurmhooks.slurmctld.changes import NOTHING, add_changes, secrets
 from slurmhooks.slurmctld.logged_fields import LoggedFields, plain
-from slurmhooks.slurmctld.notices import MARK
 
 if TYPE_CHECKING:
     from slurmhooks.collector.reporting import Reporter
@@ -107,7 +106,7 @@ def _step(struct: Struct | None, step: Step, shown: LoggedFields) -> list[Any]:
         outcome = _outcome(step)
         _add_verdict(more, step)
     if step.notice:
-        more[MARK] = True
+        more["notice"] = True
     if step.exempt is not None:
         more["exempt"] = step.exempt
     raw = None if struct is None else add_changes(more, struct, step.before, step.savepoint, shown)

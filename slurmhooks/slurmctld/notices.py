@@ -10,21 +10,16 @@ Messages of other handlers are about this one request, and are always shown.
 
 from __future__ import annotations
 
-import json
-import os
 import time
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slurmhooks.worker import read_notices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from slurmhooks.handlers.registry import Handler
 
-MOST = 16 << 20
-"""Maximum bytes of the decision log that are read after a restart."""
 NO_READER = 0
 """A program reads the errors: it gets no notices."""
 SOME_READER = 1
@@ -35,9 +30,6 @@ ANSWERS = 3
 """After so many answers to SOME_READER, a notice counts as read on that day."""
 APART = 600
 """Seconds that lie at least between such answers; those between them have no notice."""
-MARK = "notice"
-"""Key of a handler in the decision log: the answer had its notice."""
-_NEEDLE = b'"notice":true'
 
 
 class Notices:
@@ -109,52 +101,3 @@ def _notes(sender: int, label: str, now: float, *, sure: bool) -> tuple[str, ...
         return ()
     given = next((number for number in range(ANSWERS) if not has(sender, f"{label}\0{number}", day)), None)
     return () if given is None else (f"{label}\0{given}", f"{label}\0at {slot}")
-
-
-def restore(collect: Mapping[str, Any]) -> None:
-    """Read from the decision log which notices users have read today; does nothing the second time.
-
-    Args:
-        collect: see slurmhooks.processes.settings.Settings; without a decision log, users read notices again.
-    """
-    memory = read_notices.shared
-    if memory is None or memory.restored:
-        return
-    memory.restored = True
-    file = collect.get("decisions", {}).get("file")
-    today = read_notices.day_of(time.time())
-    for line in _lines(file) if file else ():
-        try:
-            decision = json.loads(line)
-            if decision["time"][:10] == today:
-                # The log does not say whether srun or sbatch asked.
-                when, sure = datetime.fromisoformat(decision["time"]).timestamp(), decision["hook"] == "job_modify"
-                for step in decision["handlers"]:
-                    if step.get(MARK) is True:
-                        by = int(decision["by"])
-                        for note in _notes(by, str(step["handler"]), when, sure=sure):
-                            memory.add(by, note, today)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            continue  # a line that is cut off, as after a full disk
-
-
-def _lines(path: str) -> list[bytes]:
-    """Return the lines with notices at the end of the decision log; none if it cannot be read."""
-    left = MOST
-    parts: list[bytes] = []
-    for name in (path, f"{path}.1"):
-        try:
-            fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError:
-            continue
-        try:
-            size = os.fstat(fd).st_size
-            parts.append(os.pread(fd, left, max(0, size - left)))
-        except OSError:
-            continue
-        finally:
-            os.close(fd)
-        left -= len(parts[-1])
-        if left <= 0:
-            break
-    return [line for part in parts for line in part.split(b"\n") if _NEEDLE in line]

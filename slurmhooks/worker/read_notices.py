@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Memory that all workers share: which notices users have read today.
 
-It outlives workers and generations; slurmhooks.slurmctld.notices restores it after a restart of slurmctld. A process of
-the configured user may write anything here, which only decides whether users read a notice again.
+It outlives workers and generations, but not slurmctld. A process of the configured user may write anything here, which
+only decides whether users read a notice again.
 """
 
 from __future__ import annotations
@@ -27,16 +27,6 @@ class ReadNotices:
     def __init__(self) -> None:
         """Create it: nobody has read anything."""
         self._slots = mmap(-1, SLOTS * _SIZE)
-        self._restored = mmap(-1, 1)
-
-    @property
-    def restored(self) -> bool:
-        """Whether the notices of before the restart are in it."""
-        return bool(self._restored[0])
-
-    @restored.setter
-    def restored(self, value: bool) -> None:
-        self._restored[0] = value
 
     def has(self, user_id: int, label: str, day: str) -> bool:
         """Tell whether a user has read a notice on a day; see :meth:`add`."""

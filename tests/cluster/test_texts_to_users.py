@@ -133,15 +133,13 @@ def test_preflight(site: Site) -> None:
 
 
 def test_notices_once_a_day(site: Site) -> None:
-    """Each user reads a notice once a day, from either worker, also after a deployment and a restart of slurmctld."""
+    """Each user reads a notice once a day, from either worker, also after a deployment."""
     user = "bob"
-    site.cluster.root("sh", "-c", f"rm -f {LOG}")
     site.cluster.put(RULES.replace('"hello"', '"once"'), TOML)
     said = [sbatch(site, "-t1", user=user) for _ in range(4)]
     assert [len(lines(text, f"hello {user}")) for text in said] == [1, 0, 0, 0], said
     assert "hello alice" in sbatch(site, "-t1", "-n1", user="alice")
-    site.cluster.wait(lambda: len([each for each in decisions(site) if "notice" in json.dumps(each)]) >= 2, what="log")
-    site.cluster.restart("slurmctld")
+    site.cluster.put(RULES.replace('"hello"', '"once again"'), TOML)
     assert "hello" not in sbatch(site, "-t1", user=user)
     assert "hello" not in sbatch(site, "-t1", user="alice")
 

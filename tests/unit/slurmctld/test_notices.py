@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.collector import json_lines
 from slurmhooks.log import log
 from slurmhooks.slurmctld import notices
 from slurmhooks.worker import read_notices
@@ -114,36 +113,6 @@ def test_refusals_are_no_notices(tmp_path: Path) -> None:
     worker = Worker(tmp_path, rules)
     text = ["no --time given: limited to 00:05:00", "qos (rule:require_qos)"]
     assert [worker.submit(submit_line="sbatch --parsable x")[-1] for _ in range(2)] == text[1:] * 2
-
-
-def test_restored_from_the_decision_log(
-    tmp_path: Path, memory: read_notices.ReadNotices, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After a restart, users do not read again what the decision log says that they have read today."""
-    worker = Worker(tmp_path, WARNS + NOTICE, HOOKS)
-    worker.submit()
-    decision = worker.decision()
-    assert [step.get("notice") for step in decision["handlers"]] == [True, True, None]
-    now = time.strftime("%Y-%m-%dT%H:%M:%S+00:00")
-    yesterday = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.localtime(time.time() - 86400))
-    lines = [decision | {"time": now}, decision | {"time": yesterday, "by": 1001}]
-    file = tmp_path / "job_submit.jsonl"
-    text = b"".join(json_lines.encode(line) + b"\n" for line in lines)
-    file.write_bytes(text + b'{"notice":true\n[{"notice":true}]\n{"notice":true,"time":5}\n' + text[:200])
-    restarted = read_notices.ReadNotices()
-    monkeypatch.setattr(read_notices, "shared", restarted)
-    notices.restore({"decisions": {"file": str(file)}})
-    assert restarted.restored
-    assert worker.submit() == ["own"]
-    assert worker.submit(sender=1001) == ["hello", WARNING, "own"]
-
-
-def test_restored_without_a_log(memory: read_notices.ReadNotices, tmp_path: Path) -> None:
-    """Without a decision log, or with one that cannot be read, nothing is restored."""
-    notices.restore({})
-    memory.restored = False
-    notices.restore({"decisions": {"file": str(tmp_path)}})
-    assert memory.add(1, "a", "b")
 
 
 def test_a_worker_that_ends_has_told_nobody(tmp_path: Path) -> None:

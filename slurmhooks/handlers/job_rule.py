@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any
 
+    from slurmhooks.hooks.points import HookSpec
+
 JUDGE = "judge"
 """The argument that calls a handler of hook.job; the functions themselves do not get it."""
 LOADS = ("LOAD_ATTR", "LOAD_METHOD")
@@ -29,10 +31,9 @@ class JobRule(Handler):
         names: those that come from slurmctld, for this hook: a submission changes no record.
     """
 
-    def __init__(self, function: Any, names: tuple[str, ...], *others: Any) -> None:
+    def __init__(self, function: Any, names: tuple[str, ...], spec: HookSpec, **others: Any) -> None:
         self.parameters = names
-        spec = others[0]
-        super().__init__(function, tuple(name for name in names if name in spec.arguments), *others)
+        super().__init__(function, tuple(name for name in names if name in spec.arguments), spec, **others)
         # It checks each update that takes a job to where it counts; but what it compares with the record counts before.
         self.looks_ahead = "record" not in names
 

@@ -72,21 +72,24 @@ class Handler:
         function: Callable[..., object],
         names: tuple[str, ...],
         spec: HookSpec,
-        order: int,
-        lenient: bool,
-        contexts: tuple[str, ...],
+        *,
         label: str,
         path: str,
         line: int,
+        order: int = 50,
+        lenient: bool = False,
+        contexts: tuple[str, ...] = (),
         timeout: float | None = None,
         rollout: Rollout | None = None,
         terms: Terms | None = None,
         schedule: Schedule | None = None,
+        after_refusal: int = STOP,
+        informs: bool = False,
+        looks_ahead: bool = False,
+        admins: bool = False,
+        of_site: bool = True,
     ) -> None:
         self.function = function
-        self.schedule, self.terms = schedule, terms
-        self.timeout = timeout
-        self.rollout = rollout
         self.names = names
         self._several: Callable[[dict[str, object]], tuple[object, ...]] | None = None
         if len(names) > 1:  # of one name, the function would return no tuple
@@ -94,19 +97,21 @@ class Handler:
 
             self._several = itemgetter(*names)
         self.spec = spec
+        self.label, self.path, self.line = label, path, line
         self.order = order
         self.lenient = lenient
         self.contexts = contexts
-        self.label = label
+        self.timeout = timeout
+        self.rollout = rollout
+        self.terms, self.schedule = terms, schedule
+        self.after_refusal = after_refusal
+        self.informs = informs
+        self.looks_ahead = looks_ahead
+        self.admins = admins
+        self.of_site = of_site
         self.source = ""
-        self.path, self.line = path, line
-        self.logged_code = False
-        self.after_refusal = STOP
-        self.informs = False
-        self.looks_ahead = False
         self.scope: object = None
-        self.admins = False
-        self.of_site = True
+        self.logged_code = False
 
     @property
     def where(self) -> str:
@@ -205,17 +210,26 @@ def verify(
     if findings:
         return [], findings
     contexts = spec.contexts if mark.contexts is None else mark.contexts
-    lenient = mark.on_error == spec.on_error[1]
     handlers = [
         kind(
-            *(function, names, each, mark.order, lenient, contexts, label, path, line, mark.timeout, mark.rollout),
-            *(mark.terms, mark.schedule),
+            function,
+            names,
+            each,
+            label=label,
+            path=path,
+            line=line,
+            order=mark.order,
+            lenient=mark.on_error == spec.on_error[1],
+            contexts=contexts,
+            timeout=mark.timeout,
+            rollout=mark.rollout,
+            terms=mark.terms,
+            schedule=mark.schedule,
+            after_refusal=STOP if mark.effects else TRY,
+            admins=mark.admins,
         )
         for each in map(HOOKS.__getitem__, spec.runs_in or (spec.name,))
     ]
-    for handler in handlers:
-        handler.after_refusal = STOP if mark.effects else TRY
-        handler.admins = mark.admins
     return handlers, []
 
 

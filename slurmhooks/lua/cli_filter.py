@@ -192,11 +192,16 @@ class Script:
         """Return the script's functions as handlers."""
         return [
             Handler(
-                getattr(self, name), names, HOOKS[f"cli_filter.{name}"], 50, False, COMMANDS,
-                f"{self.path.rpartition('/')[2]}:slurm_cli_{name}", self.path, self._lines[name],
+                getattr(self, name),
+                names,
+                HOOKS[f"cli_filter.{name}"],
+                label=f"{self.path.rpartition('/')[2]}:slurm_cli_{name}",
+                path=self.path,
+                line=self._lines[name],
+                contexts=COMMANDS,
             )
             for name, names in CALLS.items()
-        ]  # fmt: skip
+        ]
 
     def setup_defaults(self, options: Options) -> None:
         """Run the script's function; for the dispatcher."""

@@ -238,11 +238,8 @@ class Script:
         ):
             name = f"slurm_{hook}"
             label = f"{os.path.basename(self.path)}:{name}"
-            handlers.append(
-                Handler(
-                    function, names, HOOKS[hook], self._options.order, False, (), label, self.path, self._lines[name]
-                )
-            )
+            line, order = self._lines[name], self._options.order
+            handlers.append(Handler(function, names, HOOKS[hook], label=label, path=self.path, line=line, order=order))
         return handlers
 
     def job_submit(self, job: Any, submit_uid: int, *tables: Any) -> None:

@@ -142,8 +142,9 @@ class LuaHandler(Handler):
             contexts: the contexts in which it runs.
         """
         label = f"{script.name}:{PREFIX}{name}"
+        spec, lenient = HOOKS[f"spank.{name}"], not script.fatal
         super().__init__(
-            script.run, ("spank",), HOOKS[f"spank.{name}"], 50, not script.fatal, contexts, label, script.path, 0
+            script.run, ("spank",), spec, label=label, path=script.path, line=0, lenient=lenient, contexts=contexts
         )
         self.script = script
 

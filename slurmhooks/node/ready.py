@@ -79,11 +79,18 @@ def handler(table: Mapping[str, Any], path: str, line: int = 1) -> Handler:
     given = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items() if key not in KEYS}
     first = next((value for value in given.values() if isinstance(value, str)), "")
     label = table.get("name") or f"{function.__name__} {first}".rstrip()
-    lenient = table.get("on_error") == SPEC.on_error[1]
-    contexts = tuple(table.get("contexts", SPEC.contexts))
-    check = Handler(lambda: function(**given), (), SPEC, 50, lenient, contexts, label, path, line, table.get("timeout"))
-    check.terms = _terms(table)
-    return check
+    return Handler(
+        lambda: function(**given),
+        (),
+        SPEC,
+        label=label,
+        path=path,
+        line=line,
+        lenient=table.get("on_error") == SPEC.on_error[1],
+        contexts=tuple(table.get("contexts", SPEC.contexts)),
+        timeout=table.get("timeout"),
+        terms=_terms(table),
+    )
 
 
 def of_config(read: Config, path: Path) -> tuple[list[Handler], list[str]]:

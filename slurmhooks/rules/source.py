@@ -105,24 +105,20 @@ def _handler(rule: Rule, hook: str, site: Site, path: str, line: int) -> Handler
     checks = not (modify and rule.updates == "refuse")
     tables = rule.tables(hook) if checks else ()
     record = ("record",) if modify and checks else ()
-    made = Handler(
+    return Handler(
         _function(rule, site, modify, bool(record), tables),
         ("job", "modify_uid" if modify else "submit_uid", *record, *tables),
         HOOKS[hook],
-        rule.order,
-        False,
-        (),
-        rule.label,
-        path,
-        line,
+        label=rule.label,
+        path=path,
+        line=line,
+        order=rule.order,
+        rollout=None if rule.mode == ENFORCE else Rollout(mode=rule.mode),
+        after_refusal=rule.after_refusal,
+        informs=rule.informs,
+        looks_ahead="job_submit" in rule.hooks,  # it checks each update that takes a job to where it counts
+        of_site=False,
     )
-    made.of_site = False
-    made.after_refusal = rule.after_refusal
-    made.informs = rule.informs
-    made.looks_ahead = "job_submit" in rule.hooks  # it checks each update that takes a job to where it counts
-    if rule.mode != ENFORCE:
-        made.rollout = Rollout(mode=rule.mode)
-    return made
 
 
 def _function(

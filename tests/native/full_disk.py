@@ -59,7 +59,7 @@ class Site:
 
     def new_worker(self) -> None:
         """Begin to deliver as a worker that has just started does."""
-        handler = Handler(self.handle, ("record",), HOOKS["job_end"], 50, False, (), "site:handle", __file__, 1)
+        handler = Handler(self.handle, ("record",), HOOKS["job_end"], label="site:handle", path=__file__, line=1)
         section = JobComp(tries=3, backoff=self.pause, backoff_limit=self.pause * 2)
         spool = Spool(self.folder)
         spool._tables[self.tables.identity] = self.tables

@@ -60,7 +60,7 @@ def handler(
 ) -> Handler:
     """Return a verified handler whose argument is the view."""
     names = HOOKS[hook].arguments[:1]
-    return Handler(function, names, HOOKS[hook], 50, lenient, (), label, __file__, 7)
+    return Handler(function, names, HOOKS[hook], label=label, path=__file__, line=7, lenient=lenient)
 
 
 def run(*handlers: Handler, view: View | None = None) -> Outcome:
@@ -296,8 +296,8 @@ def test_handlers_without_a_view(said: SimpleNamespace) -> None:
     def fails() -> None:
         raise ValueError
 
-    plain = Handler(fails, (), HOOKS["job_submit.init"], 50, False, (), "limits:fails", __file__, 1)
-    lenient = Handler(fails, (), HOOKS["job_submit.init"], 50, True, (), "limits:fails", __file__, 1)
+    plain = Handler(fails, (), HOOKS["job_submit.init"], label="limits:fails", path=__file__, line=1)
+    lenient = Handler(fails, (), HOOKS["job_submit.init"], label="limits:fails", path=__file__, line=1, lenient=True)
     assert not dispatch.run([plain], {}).passed
     assert dispatch.run([lenient], {}).passed
     assert len(said.user) == 1

@@ -87,7 +87,7 @@ def made(body: str, lenient: bool = False) -> Handler:
     source = "import sys\nfrom slurmhooks import Reject\n\ndef handler():\n"
     names: dict[str, Any] = {}
     exec(compile(source + textwrap.indent(textwrap.dedent(body).strip(), "    "), "site.py", "exec"), names)
-    return Handler(names["handler"], (), SPEC, 50, lenient, (), "site:handler", "site.py", 4)
+    return Handler(names["handler"], (), SPEC, label="site:handler", path="site.py", line=4, lenient=lenient)
 
 
 @pytest.mark.parametrize("body", [*RAISED.values(), *RETURNED.values()], ids=[*RAISED, *RETURNED])

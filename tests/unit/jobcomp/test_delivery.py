@@ -48,7 +48,7 @@ def handler(
     function: Callable[..., None], label: str = "site:handler", *, hook: str = "job_end", lenient: bool = False
 ) -> Handler:
     """Return a handler that takes record and event."""
-    return Handler(function, ("record", "event"), HOOKS[hook], 50, lenient, (), label, "site.py", 1)
+    return Handler(function, ("record", "event"), HOOKS[hook], label=label, path="site.py", line=1, lenient=lenient)
 
 
 class Taker:
@@ -139,7 +139,7 @@ def test_without_private_headers_there_is_no_record(folder: SpoolFolder, clock: 
     tables = tables_of("26.05")
     folder.append(0, message=Message(Type.REQUEST).encode(tables))
     folder.append(0, release="26.05")  # writes the tables
-    made = Handler(events.append, ("event",), HOOKS["job_end"], 50, False, (), "site:handler", "site.py", 1)
+    made = Handler(events.append, ("event",), HOOKS["job_end"], label="site:handler", path="site.py", line=1)
     all_turns(delivery(folder, made))
     assert len(events) == 2
 

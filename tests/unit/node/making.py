@@ -19,4 +19,15 @@ def check(
 ) -> Handler:
     """Return a health check that calls a function without arguments."""
     spec = HOOKS["node.health_check"]
-    return Handler(function, (), spec, 50, lenient, contexts, label, "h.py", 1, timeout, terms=Terms(**terms))
+    return Handler(
+        function,
+        (),
+        spec,
+        label=label,
+        path="h.py",
+        line=1,
+        lenient=lenient,
+        contexts=contexts,
+        timeout=timeout,
+        terms=Terms(**terms),
+    )

@@ -145,7 +145,7 @@ def test_the_clock_may_be_wrong_for_a_while(jump: float, monkeypatch: pytest.Mon
     start = 1_700_000_000.0
     clock = SimpleNamespace(now=start)
     runs: list[float] = []
-    handler = Handler(lambda: None, (), HOOKS["every"], 50, False, (), "site:rule", __file__, 1)
+    handler = Handler(lambda: None, (), HOOKS["every"], label="site:rule", path=__file__, line=1)
     handler.schedule = Schedule("10s")
     monkeypatch.setattr(time, "time", lambda: clock.now)
     monkeypatch.setattr(every, "Slurm", lambda _: None)

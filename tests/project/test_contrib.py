@@ -55,7 +55,8 @@ def test_what_the_user_chose_stays() -> None:
 def test_only_administrators_extend_a_job(time_limit: int | None, sender: int, accepted: bool) -> None:
     """Only an administrator can extend a job beyond an hour; other updates pass, and change no comment."""
     known = FakeRecord(account="physics", time_limit=20, user_id=1000)
-    job = FakeJob(**({} if time_limit is None else {"time_limit": time_limit}), user_id=1000)
+    asked: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
+    job = FakeJob(**asked, user_id=1000)
     result = run(FIRST_LIGHT, "job", job=job, record=known, sender_uid=sender)
     assert result.accepted is accepted
     assert result.changes == {}

@@ -60,7 +60,7 @@ def test_records_need_sources(site: Site, lines: list[str]) -> None:
     site.conf(*lines, "PrioritySiteFactorPlugin=site_factor/python", "PrEpPlugins=prep/python")
     site.file(RATE + PROLOG)
     (finding,) = site.found()
-    assert ": handler a:rate takes record: the installed plugin was built with Slurm's public headers only" in finding
+    assert ": handler a:rate takes record: this build has only Slurm's public headers" in finding
     site.file(PROLOG)
     (site.etc / "slurmhooks.toml").write_text('[[rule]]\nrule = "time_ceiling"\nlimit = "1:00:00"\n')
     finding = site.found()[0]

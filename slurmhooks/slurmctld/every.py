@@ -60,13 +60,21 @@ class Rules:
         self._generation, self._hooks = reporter.generation if reporter else 0, hooks
 
     def run(self, query: Query, turns: Turns) -> None:
-        """Run rules when they are due, until the process is to end."""
+        """Run rules when they are due, until the process is to end.
+
+        If a rule has ended the process before this one, begin after it with those that were due then: it would end the
+        process each time before these have had their turn. What has run since is not claimed again.
+        """
         self._slurm = Slurm(Path(slurm_conf.file_in(slurm_conf.directory())))
-        due = {handler: _schedule(handler).next(time.time()) for handler in self._handlers}
+        reached = turns.reached.read()
+        since, first = reached.get("since", time.time()), reached.get("next", 0)
+        due = {handler: _schedule(handler).next(since) for handler in self._handlers}
         while not turns.wait(min(_schedule(handler).wait(due[handler], time.time()) for handler in due)):
-            for handler in self._handlers:
+            for place in (*range(first, len(self._handlers)), *range(first)):
+                handler = self._handlers[place]
                 if _schedule(handler).wait(due[handler], time.time()) > 0:
                     continue
+                turns.reached.write({"since": min(due.values()) - 1, "next": place + 1})
                 try:
                     self._turn(handler, late(query, 0, 0, modify=False), turns)
                 finally:
@@ -74,6 +82,8 @@ class Rules:
                 due[handler] = _schedule(handler).next(time.time())
                 if turns.wait(0):
                     return
+            turns.reached.write({})
+            first = 0
 
     def _turn(self, handler: Handler, query: Query, turns: Turns) -> None:
         """Run a rule that is due, unless another process has, or this slurmctld is not in control."""

@@ -46,6 +46,10 @@ class Turns(Protocol):
     def state(self) -> SharedState:
         """What all such processes share."""
 
+    @property
+    def reached(self) -> SharedState:
+        """Where this process is among the rules that are due; the one after it goes on there, if it is killed."""
+
     def claim(self, rule: str, run: int, *, take_over: bool) -> tuple[Claim, int | None]:
         """Ask whether a run of a rule may begin now; see slurmhooks.worker.claims.
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The process of a generation that runs periodic handlers (``hook.every``), one at a time.
 
-The generation ends a rule that exceeds its time limit together with the process, and starts another process. What a run
-has staged and not yet done is then not done: the next run of the rule decides again.
+The generation ends a rule that exceeds its time limit together with the process, and starts another process, which
+goes on with the next rule. What a run has staged and not yet done is then not done: the next run of the rule decides
+again.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
 
 
 class SharedState:
-    """What the processes of all generations of one supervisor share: which lines users have had.
+    """What processes leave to those after them. One of the configured user may write anything: only its rules use it.
 
-    Only the process that has claimed a run reads or writes it (claims.py). A process of the configured user may write
-    anything here; only the rules of that user depend on it.
+    Those of all generations of one supervisor share which lines users have had: only the process that has claimed a run
+    reads or writes it (claims.py). Those of one generation share how far the last one has come.
     """
 
     def __init__(self) -> None:
@@ -68,6 +69,7 @@ class Periodic(Companion):
         super().__init__(service, number, supervisor)
         self._until, self._waits = socket.socketpair()  # the process ends when the first one is closed
         self._finishing = False
+        self._reached = SharedState()
 
     def tend(self, leave: Callable[[], None]) -> None:
         """Start the process, end it if a rule takes too long, replace it if it has ended.
@@ -117,7 +119,7 @@ class Periodic(Companion):
     def _run(self, claims: socket.socket, channel: Channel, parent: int) -> None:
         self._until.close()
         begin(self._service, channel, parent, "slurmhooks-every")
-        turns = Turns(self._page, self._waits, claims)
+        turns = Turns(self._page, self._waits, claims, self._reached)
         turns.end()
         self._service.repeat(asks(channel), turns)
         self._service.stop()
@@ -138,16 +140,18 @@ class Periodic(Companion):
 class Turns:
     """What the process tells its generation, and what it has to wait for; implements ``Turns`` of interface.py."""
 
-    def __init__(self, page: Page, until: socket.socket, claims: socket.socket) -> None:
+    def __init__(self, page: Page, until: socket.socket, claims: socket.socket, reached: SharedState) -> None:
         """Begin.
 
         Args:
             page: shows the generation the state of this process.
             until: readable when this process is to end.
             claims: to the supervisor, which lets rules run.
+            reached: see slurmhooks.worker.interface.
         """
         assert state is not None
         self.state = state
+        self.reached = reached
         self._page = page
         self._until = until
         self._claims = claims

@@ -274,6 +274,8 @@ def test_killed_processes_double_nothing(site: Cluster) -> None:
     """If any process is killed while actions are taken, or for its time limit, each action is still taken once."""
     hangs = submit(site, "hangs", *WAITS)
     site.wait(lambda: "missed the time limit of every:hangs and was killed" in log(site), what="the end of the rule")
+    done = outcomes(site, "every:fails").count("done")
+    site.wait(lambda: outcomes(site, "every:fails").count("done") >= done + 2, what="runs of the rule after that one")
     site.root("scancel", hangs)
     told = [submit(site, f"tell-{number}") for number in range(3)]
     jobs: list[str] = []

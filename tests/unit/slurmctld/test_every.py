@@ -3,11 +3,14 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from slurmhooks.handlers import loader
 from slurmhooks.handlers.registry import Handler
@@ -117,11 +120,27 @@ def test_rules_of_another_controller(claim: Callable[[Turns], int | None]) -> No
     assert not any(each.endswith("take over") for each in turns.said)
 
 
+class Reached:
+    """Keeps what is written, as long as the object exists."""
+
+    def __init__(self) -> None:
+        self._value: dict[str, Any] = {}
+
+    def read(self) -> dict[str, Any]:
+        """Return what was written."""
+        return self._value
+
+    def write(self, value: dict[str, Any]) -> None:
+        """Replace it."""
+        self._value = value
+
+
 class MovedTurns:
     """Waits by moving a clock, and does something to it before some waits."""
 
     def __init__(self, clock: SimpleNamespace, steps: dict[int, Callable[[], None]], most: int) -> None:
         self._clock, self._steps, self._left = clock, steps, most
+        self.reached = Reached()
         self._count = 0
 
     def wait(self, seconds: float) -> bool:
@@ -160,6 +179,56 @@ def test_the_clock_may_be_wrong_for_a_while(jump: float, monkeypatch: pytest.Mon
     rules.run(None, turns)
     assert 17 <= len(runs) <= 21
     assert sum(start + 150 < each < start + 250 for each in runs) >= 4
+
+
+class KilledError(Exception):
+    """Stands for the end of the process."""
+
+
+@given(
+    periods=st.lists(st.sampled_from([10, 20, 60, 600]), min_size=2, max_size=6),
+    deadly=st.sets(st.integers(0, 5)),
+    seconds=st.sampled_from([1, 4, 15, 60]),
+)
+def test_no_rule_depends_on_rules_that_are_killed(periods: list[int], deadly: set[int], seconds: int) -> None:
+    """Each rule is called in each of its periods, however many others end the process, unless these take too long."""
+    clock = SimpleNamespace(now=7200.0 * 100 - 5)
+    runs: dict[int, list[int]] = {place: [] for place in range(len(periods))}
+    handlers = []
+    for place, period in enumerate(periods):
+        handlers.append(Handler(lambda: None, (), HOOKS["every"], 50, False, (), f"site:{place}", __file__, 1))
+        handlers[-1].schedule = Schedule(f"{period}s")
+    reached = Reached()
+
+    def turn(handler: Handler, *_: object) -> None:
+        """Run a rule, unless this run has been; in the end, no rule runs any more."""
+        if clock.now >= end:
+            raise KilledError
+        place = handlers.index(handler)
+        slot = int(clock.now // periods[place])
+        if slot in runs[place]:
+            return
+        runs[place].append(slot)
+        if place in deadly:
+            clock.now += seconds
+            raise KilledError
+
+    end = clock.now + 1800
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "time", lambda: clock.now)
+        patch.setattr(every, "Slurm", lambda _: None)
+        while clock.now < end:
+            rules: Any = object.__new__(every.Rules)
+            rules._handlers, rules._turn = tuple(handlers), turn
+            turns: Any = MovedTurns(clock, {}, 1 << 30)
+            turns.reached = reached
+            with suppress(KilledError):
+                rules.run(None, turns)
+    lost = seconds * len(deadly)
+    for place, period in enumerate(periods):
+        assert len(runs[place]) >= 1800 // (period + lost + 10) - 1, (place, runs[place])
+        if period > lost + 10:
+            assert len(runs[place]) >= 1800 // period - 1
 
 
 @pytest.mark.parametrize(

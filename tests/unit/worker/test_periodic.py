@@ -31,7 +31,7 @@ def test_a_timer_is_not_left() -> None:
     """A timer of a rule is ended with its run: it would end the process during the run of another rule."""
     periodic.state = SharedState()
     ends = [*socket.socketpair(), *socket.socketpair()]
-    turns = periodic.Turns(Page(), ends[0], ends[2])
+    turns = periodic.Turns(Page(), ends[0], ends[2], SharedState())
     before = signal.setitimer(signal.ITIMER_REAL, 0)  # that of pytest-timeout
     try:
         turns.begin("rules:leaves", 10)

@@ -102,11 +102,12 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
         new.put(CONF, "/etc/slurm/local.conf")
         for each in (new, old):
             each.put(HOOKS, "/etc/slurm/hooks.d/hooks.py")
-            each.deploy()
         made = Pair(new, old)
         for name in ("slurm.conf", "slurm.key", "local.conf", "plugstack.conf"):
             new.tool("get", f"/etc/slurm/{name}", str(folder / name))
             old.put(folder / name, f"/etc/slurm/{name}")
+        old.deploy()
+        new.deploy()
         new.restart()
         new.root("sh", "-c", "kill $(cat /run/slurmd-n2.pid); while pgrep -f '[s]lurmd -N n2'; do sleep 0.1; done")
         made.old(

@@ -62,12 +62,13 @@ class Rules:
     def run(self, query: Query, turns: Turns) -> None:
         """Run rules when they are due, until the process is to end.
 
-        If a rule has ended the process before this one, begin after it with those that were due then: it would end the
-        process each time before these have had their turn. What has run since is not claimed again.
+        If a rule has ended the process before, begin after it with those that were due then: it may do so each time.
         """
         self._slurm = Slurm(Path(slurm_conf.file_in(slurm_conf.directory())))
         reached = turns.reached.read()
         since, first = reached.get("since", time.time()), reached.get("next", 0)
+        if began := reached.get("began"):
+            self._report(self._handlers[first - 1], "failed", began, int(1e9 * (time.time() - began)), text="killed")
         due = {handler: _schedule(handler).next(since) for handler in self._handlers}
         while not turns.wait(min(_schedule(handler).wait(due[handler], time.time()) for handler in due)):
             for place in (*range(first, len(self._handlers)), *range(first)):
@@ -97,6 +98,7 @@ class Rules:
                 runs = "1 run" if missed == 1 else f"{missed} runs"
                 log.error("%s missed %s, not repeated", handler.label, runs)
                 self._report(handler, "missed", time.time(), 0, text=runs)
+            turns.reached.write({**turns.reached.read(), "began": time.time()})
             self._one(handler, asking, turns)
         finally:
             turns.end()
@@ -136,10 +138,11 @@ class Rules:
         turns.end()
         planned = plan(handler, outcome, list(asking.staged.values()))
         if planned.verdict != "done":
-            why = f"none of its {len(asking.staged)} actions is taken: {planned.text}"
-            log.error("%s: %s: %s", handler.label, planned.verdict, why)
+            why = "%s: %s: none of its %d actions is taken: %s"
+            log.error(why, handler.label, planned.verdict, len(asking.staged), planned.text)
         took = time.perf_counter_ns() - start
         self._report(handler, planned.verdict, began, took, text=planned.text, error=outcome.error_id)
+        turns.reached.write({name: each for name, each in turns.reached.read().items() if name != "began"})
         for left in planned.left:
             log.error("%s: too many actions: %s: none of them is taken", handler.label, left.text)
             user = {"user_id": left.actions[0].about.get("user_id")}
@@ -166,7 +169,7 @@ class Rules:
         """Report a run or an action to decision log and metrics."""
         if reporting.reporter is None:
             return
-        took = nanoseconds // 1000
+        took = max(0, nanoseconds // 1000)
         step: dict[str, Any] = {}
         if mode != ENFORCE:
             step["mode"] = mode

@@ -48,7 +48,7 @@ class Turns(Protocol):
 
     @property
     def reached(self) -> SharedState:
-        """Where this process is among the rules that are due; the one after it goes on there, if it is killed."""
+        """How far this process is with the rules that are due: where the next one goes on, if this one is killed."""
 
     def claim(self, rule: str, run: int, *, take_over: bool) -> tuple[Claim, int | None]:
         """Ask whether a run of a rule may begin now; see slurmhooks.worker.claims.

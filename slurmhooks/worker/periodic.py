@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The process of a generation that runs periodic handlers (``hook.every``), one at a time.
 
-The generation ends a rule that exceeds its time limit together with the process, and starts another process, which
-goes on with the next rule. What a run has staged and not yet done is then not done: the next run of the rule decides
-again.
+The generation ends a rule that exceeds its time limit together with the process; the next process goes on with the next
+rule. What a run has staged and not yet done is then not done: the next run of the rule decides again.
 """
 
 from __future__ import annotations

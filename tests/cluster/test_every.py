@@ -276,6 +276,7 @@ def test_killed_processes_double_nothing(site: Cluster) -> None:
     site.wait(lambda: "missed the time limit of every:hangs and was killed" in log(site), what="the end of the rule")
     done = outcomes(site, "every:fails").count("done")
     site.wait(lambda: outcomes(site, "every:fails").count("done") >= done + 2, what="runs of the rule after that one")
+    assert "failed" in outcomes(site, "every:hangs")
     site.root("scancel", hangs)
     told = [submit(site, f"tell-{number}") for number in range(3)]
     jobs: list[str] = []

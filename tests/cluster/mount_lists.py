@@ -16,11 +16,20 @@ from typing import Any
 from slurmhooks import scrun
 from slurmhooks.scrun import oci
 
-FOLDERS = ("vol", "host/a", "host/a/sub", "host/b", "host/to a", "host/b/deep/er", "host/empty")
-FILES = ("vol/file", "host/a/file", "host/single", "host/to single")
-PLACES = ("/m", "/m/sub", "/m/new", "/m/sub/file", "/n", "/n/file", "/run", "/run/x", "/link", "/link/y", "/plain")
+FOLDERS = (
+    "vol", "host", "host/a", "host/a/sub", "host/a/../b", "host/b", "host/b/deep", "host/b/deep/er", "host/to a",
+    "host/empty",
+)  # fmt: skip
+FILES = ("vol/file", "host/a/file", "host/a/link", "host/b/deep/er/file", "host/single", "host/to single")
+PLACES = (
+    "/m", "/m/sub", "/m/new", "/m/sub/file", "/m/sub/a/b", "/m/link", "/n", "/n/file", "/n/sub", "/run", "/run/x",
+    "/run/x/deep/er", "/dev/shm", "/dev/shm/x", "/link", "/link/y", "/abs", "/plain",
+)  # fmt: skip
 OTHER_FORMS = {"/m/new": "m/sub/../new/", "/n": "//n//", "/link/y": "/opt/./y"}
-OPTIONS = (("ro",), ("rw",), ("rro",), ("ro", "rro"), (), (), (), ("nosuid", "nodev"), ("rprivate",), ("rw", "ro"))
+OPTIONS = (
+    ("ro",), ("rw",), ("rro",), ("ro", "rro"), ("ro", "remount"), ("rrw",), ("noatime",), ("shared", "noexec"),
+    ("rslave",), (), (), (), ("nosuid", "nodev"), ("rprivate",), ("rw", "ro"),
+)  # fmt: skip
 """Options of a bind mount, the last ones of which runc and crun understand differently: only for crun."""
 ABOUT = ("m", "n", "run", "opt", "plain")
 """What is in the image, and what containers look at."""
@@ -59,8 +68,10 @@ def make(place: str) -> None:
     for name in ("m/sub/file", "n/file", "run/of the image", "opt/y", "plain"):
         write(f"{rootfs}/{name}", f"{name} of the image")
     os.symlink("/opt", f"{rootfs}/link")
+    os.symlink("../n", f"{rootfs}/m/link")
+    os.symlink("/../../../n/sub", f"{rootfs}/abs")
     shutil.copy("/bin/busybox", f"{rootfs}/bin/busybox")
-    for name in ("sh", "find", "sort", "stat", "cat", "readlink", "mkdir", "ln", "chmod"):
+    for name in ("sh", "find", "sort", "stat", "cat", "readlink", "mkdir", "ln", "chmod", "mv"):
         os.symlink("busybox", f"{rootfs}/bin/{name}")
 
 
@@ -68,7 +79,7 @@ def mount(chance: random.Random, runtime: str) -> dict[str, Any]:
     """Return a random mount; sources begin with the folder of the bundle, or with "vol", which is relative to it."""
     destination = chance.choice(PLACES)
     if chance.random() < 0.25:
-        options = chance.choice([[], ["mode=755"], ["nosuid", "size=1m"], ["ro"]])
+        options = chance.choice([[], ["mode=755"], ["nosuid", "size=1m"], ["ro"], ["tmpcopyup", "mode=700"]])
         return {"destination": destination, "type": "tmpfs", "source": "tmpfs", "options": options}
     is_file = os.path.basename(destination) in ("file", "plain") or chance.random() < 0.1
     source = chance.choice(FILES if is_file else FOLDERS)
@@ -77,7 +88,8 @@ def mount(chance: random.Random, runtime: str) -> dict[str, Any]:
     options = [*chance.choice(OPTIONS if runtime == "crun" else OPTIONS[:-1]), chance.choice(["bind", "rbind"])]
     chance.shuffle(options)
     destination = OTHER_FORMS.get(destination, destination) if chance.random() < 0.3 else destination
-    return {"destination": destination, "type": chance.choice(["bind", "none"]), "source": source, "options": options}
+    kind = chance.choice([{"type": "bind"}, {"type": "none"}, {}])
+    return {"destination": destination, **kind, "source": source, "options": options}
 
 
 def actions(chance: random.Random) -> str:
@@ -92,6 +104,9 @@ def actions(chance: random.Random) -> str:
                     f"echo {number} >> {place}/other",
                     f"echo {number} > {place}/made{number}",
                     f"mkdir {place}/folder{number} && echo {number} > {place}/folder{number}/x",
+                    f"mkdir -p {place}/sub && echo {number} > {place}/sub/file",
+                    f"cat {place}/file > {place}/new && mv {place}/new {place}/file",
+                    f"ln {place}/file {place}/hard{number}",
                     f"ln -s file {place}/to{number}",
                     f"echo {number} > {place}",
                     f"chmod 700 {place}/sub",
@@ -102,7 +117,7 @@ def actions(chance: random.Random) -> str:
     return "".join(f"({line}) 2>/dev/null; echo {number} $?\n" for number, line in enumerate(lines))
 
 
-def configure(place: str, mounts: list[dict[str, Any]], script: str) -> None:
+def configure(place: str, mounts: list[dict[str, Any]], script: str, root: dict[str, Any]) -> None:
     """Write the configuration of a bundle."""
     looks = LIST.format(about=" ".join(ABOUT))
     first = [
@@ -116,7 +131,7 @@ def configure(place: str, mounts: list[dict[str, Any]], script: str) -> None:
             "args": ["/bin/sh", "-c", f"{looks}{script}{looks}"],
             "capabilities": {kind: ["CAP_DAC_OVERRIDE"] for kind in ("bounding", "effective", "permitted")},
         },
-        "root": {"path": "rootfs"},
+        "root": {"path": "rootfs", **root},
         "mounts": [
             *first, *({**each, "source": str(each["source"]).replace("@", os.path.abspath(place))} for each in mounts)
         ],
@@ -193,18 +208,20 @@ def _even_mount_points(found: dict[str, str], staged: dict[str, str], mounts: li
 def differences(runtime: str, chance: random.Random, top: str) -> list[str] | None:
     """Run one container both ways; return what differs. None: the runtime refuses it."""
     mounts, script = [mount(chance, runtime) for _ in range(chance.randint(1, 5))], actions(chance)
+    root = {"readonly": True} if chance.random() < 0.2 else {}
     places = [f"{top}/plain", f"{top}/other"]
     seen: list[tuple[int, list[str], dict[str, str]]] = []
     for place, how in zip(places, (run, run_staged), strict=True):
         make(place)
-        configure(place, mounts, script)
+        configure(place, mounts, script, root)
         try:
             code, output = how(runtime, place)
         except scrun.StagingError as error:
             code, output = -1, str(error)
         if code and not seen:
             return None
-        seen.append((code, output.splitlines(), files(place)))
+        # Runtimes give mount points that are missing modes of their own.
+        seen.append((code, output.replace(" 1755/", " 755/").splitlines(), files(place)))
     _even_mount_points(seen[0][2], seen[1][2], mounts, top)
     (code, lines, found), (staged_code, staged_lines, staged_found) = seen
     wrong = [f"code {code}, staged {staged_code}: {staged_lines[-1:]}"] if code != staged_code else []
@@ -212,7 +229,7 @@ def differences(runtime: str, chance: random.Random, top: str) -> list[str] | No
     for name in sorted({*found, *staged_found}):
         if found.get(name) != staged_found.get(name):
             wrong.append(f"host: {name}: {found.get(name)}, staged {staged_found.get(name)}")
-    return wrong and [json.dumps(mounts), script, *wrong]
+    return wrong and [json.dumps([root, *mounts]), script, *wrong]
 
 
 def main(runtime: str, seed: str, number: str, folder: str) -> None:

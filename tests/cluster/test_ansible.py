@@ -228,6 +228,38 @@ def test_the_role(machines: Machines) -> None:
     assert machines.on("ctl", "cat /run/slurmctld.pid") == slurmctld
 
 
+def test_files_of_other_roles(machines: Machines) -> None:
+    """A play puts in force what other roles have written to the machines, says so in check mode, and is idempotent."""
+    machines.play("site.yml", "-e", machines.bundle("before", HOOKS.format(version=5)))
+    play = ("policy.yml", "-e", "slurmhooks_source=/etc/slurm")
+
+    def write(name: str, text: str) -> None:
+        files = {"slurmhooks.toml": TOML, "hooks.d/site.py": text}
+        words = [f"printf %s {shlex.quote(content)} > /etc/slurm/{path}" for path, content in files.items()]
+        machines.on(name, "; ".join(["rm -f /etc/slurm/*.allowed_signers", "mkdir -p /etc/slurm/hooks.d", *words]))
+
+    for name in ("ctl", "n2"):
+        write(name, HOOKS.format(version=6))
+    output, recap = machines.play(*play)
+    assert recap == {"ctl": (1, 0), "n2": (1, 0)}, output
+    assert machines.version() == {"version 6"}
+    for more in ((), ("--check",)):
+        output, recap = machines.play(*play, *more)
+        assert recap == {"ctl": (0, 0), "n2": (0, 0)}, output
+    # Both machines have one slurmctld here, which has the sets of the first one only.
+    write("ctl", HOOKS.format(version=7))
+    state = machines.state()
+    output, recap = machines.play(*play, "--check", "--diff")
+    assert recap == {"ctl": (1, 0), "n2": (0, 0)}, output
+    assert output.count("hooks.d/site.py: changed") == 1, output
+    assert machines.state() == state
+    write("ctl", "def (")
+    output, recap = machines.play(*play)
+    assert recap == {"ctl": (0, 1), "n2": (0, 0)}, output
+    assert "SyntaxError" in output
+    assert machines.version() == {"version 6"}
+
+
 def outcomes(recap: dict[str, tuple[int, int]]) -> set[str]:
     """Return in words what happened on the machines."""
     return {"failed" if failed else "changed" if changed else "ok" for changed, failed in recap.values()}

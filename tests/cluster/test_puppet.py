@@ -39,10 +39,11 @@ def machine(cluster: Cluster) -> Cluster:
     return cluster
 
 
-def apply(machine: Cluster, bundle: str, more: str = "") -> tuple[int, str]:
-    """Apply the class with a bundle; return Puppet's exit code, and what it says."""
+def apply(machine: Cluster, bundle: str = "", more: str = "", source: str = "") -> tuple[int, str]:
+    """Apply the class with a bundle, or with a folder; return Puppet's exit code, and what it says."""
     command = machine.root("sh", "-c", "command -v slurmhooks", check=True).stdout.strip()
-    text = f"class {{ 'slurmhooks': bundle => '/root/{bundle}.tar', packages => [], command => '{command}'{more} }}"
+    policy = f"source => '{source}'" if source else f"bundle => '/root/{bundle}.tar'"
+    text = f"class {{ 'slurmhooks': {policy}, packages => [], command => '{command}'{more} }}"
     done = machine.root("puppet", "apply", "--detailed-exitcodes", f"--modulepath={MODULES}", "--execute", text)
     return done.returncode, done.stdout + done.stderr
 
@@ -85,3 +86,21 @@ def test_keys(machine: Cluster) -> None:
         assert version(machine) == {f"version {number}"}
     assert machine.root("stat", "-c", "%U %a", SIGNERS).stdout == "root 644\n"
     assert apply(machine, "2", signers)[0] == NOTHING
+
+
+def test_a_folder(machine: Cluster) -> None:
+    """What other classes have written is in force after a run, and a run without a change changes nothing."""
+    machine.root("rm", "-f", SIGNERS)
+    for number in ("1", "2"):
+        machine.put(TOML, "/etc/slurm/slurmhooks.toml")
+        machine.put(HOOKS.format(version=number), "/etc/slurm/hooks.d/site.py")
+        code, output = apply(machine, source="/etc/slurm")
+        assert code == CHANGED, output
+        assert version(machine) == {f"version {number}"}
+        code, output = apply(machine, source="/etc/slurm")
+        assert code == NOTHING, output
+    machine.put("def (", "/etc/slurm/hooks.d/site.py")
+    code, output = apply(machine, source="/etc/slurm")
+    assert code & FAILED, output
+    assert output.count("is not deployed") == 1
+    assert version(machine) == {"version 2"}

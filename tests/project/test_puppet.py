@@ -16,6 +16,7 @@ CLASSES = {
     "only packages": "include slurmhooks",
     "a bundle": "class { 'slurmhooks': bundle => '/srv/policy.tar', packages => [] }",
     "a signed bundle": "class { 'slurmhooks': bundle => '/srv/policy.tar', allowed_signers => 'x', packages => [] }",
+    "a folder": "class { 'slurmhooks': source => '/etc/slurm', packages => [] }",
 }
 
 

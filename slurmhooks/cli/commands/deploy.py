@@ -364,6 +364,9 @@ def show_dry(report: Report) -> None:
     """Print what would change."""
     for text in report.notes:
         note(text)
+    if report.before == report.bundle:
+        click.echo(f"set {report.bundle}: unchanged, it is in force already")
+        return
     click.echo(f"set {report.bundle}: could be put in force; in force now: {report.before or 'none'}")
     _show_changes(report)
 

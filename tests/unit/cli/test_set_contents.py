@@ -368,6 +368,7 @@ def test_a_dry_run(site: "Site", run: "Call") -> None:
     """--dry-run says what would change, refuses what would be refused, and changes nothing."""
     site.file(HANDLER.format(1))
     put(site, run)
+    assert "unchanged, it is in force already" in run("deploy", "--dry-run", "--sysconfdir", site.etc).stdout
     site.file(HANDLER.format(2))
     (site.hooks / "b.py").write_text("")
     result = run("deploy", "--dry-run", "--sysconfdir", site.etc)

@@ -7,7 +7,10 @@
 #
 # @param bundle
 #   The archive that `slurmhooks bundle` has made, as the source of a file. A signature is expected beside it if
-#   `allowed_signers` is set. Without a bundle, no policy is deployed.
+#   `allowed_signers` is set.
+# @param source
+#   In place of a bundle: the folder whose files are to be in force, such as that of slurm.conf, if other classes put them
+#   there; let these come before this class. Without both, no policy is deployed.
 # @param allowed_signers
 #   The lines of slurmhooks.allowed_signers, one for each key that may sign bundles.
 # @param packages
@@ -18,6 +21,7 @@
 #   The folder of slurm.conf.
 class slurmhooks (
   Optional[String[1]]   $bundle          = undef,
+  Optional[Pattern[/\A\/[^']*\z/]] $source = undef,
   Optional[String[1]]   $allowed_signers = undef,
   Array[String[1]]      $packages        = ['slurmhooks', 'slurmhooks-plugins'],
   Pattern[/\A\/[^']*\z/] $command         = '/usr/bin/slurmhooks',
@@ -39,10 +43,21 @@ class slurmhooks (
     }
   }
 
+  # The second command of `unless` compares the files, the first one what slurmctld has loaded.
+  if $source {
+    exec { 'slurmhooks deploy':
+      command  => "'${command}' deploy --sysconfdir '${sysconfdir}' '${source}'",
+      unless   => "'${command}' status --sysconfdir '${sysconfdir}' && '${command}' deploy --dry-run --sysconfdir '${sysconfdir}' '${source}' | grep ': unchanged'",
+      path     => ['/usr/bin', '/bin'],
+      provider => shell,
+      require  => Package[$packages],
+    }
+  }
+
   # Nobody but root can write to the folder, so that an archive without a signature is accepted, too.
   $folder = '/var/lib/slurmhooks'
 
-  if $bundle {
+  if $bundle and !$source {
     file { $folder:
       ensure => directory,
       mode   => '0755',

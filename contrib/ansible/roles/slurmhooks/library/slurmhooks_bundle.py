@@ -20,7 +20,8 @@ short_description: Put a bundle of slurmhooks in force
 description:
   - Calls C(slurmhooks deploy) or C(slurmhooks rollback). If the bundle does not pass their checks, the task fails with
     their findings, and what was in force stays in force.
-  - In check mode it only compares files; whether the bundle passes the checks of this machine is not known.
+  - In check mode it only compares files; whether the bundle passes the checks of this machine is not known. For
+    I(source) it is, by C(slurmhooks deploy --dry-run).
 options:
   executable:
     description: The command C(slurmhooks).
@@ -31,7 +32,7 @@ options:
     type: path
     default: /etc/slurm
   state:
-    description: Whether to deploy I(archive), or to go back to I(id).
+    description: Whether to deploy I(archive) or I(source), or to go back to I(id).
     choices: [deployed, rolled_back]
     default: deployed
   archive:
@@ -41,6 +42,9 @@ options:
     description: The signature of the archive; empty if there is none.
     type: str
     default: ""
+  source:
+    description: A folder of this machine that has slurmhooks.toml, such as that of slurm.conf.
+    type: path
   id:
     description: The id of the bundle to go back to; by default, the one that was deployed before the present one.
     type: str
@@ -86,14 +90,19 @@ def main() -> None:
             "state": {"choices": ["deployed", "rolled_back"], "default": "deployed"},
             "archive": {"type": "str", "no_log": True},  # long
             "signature": {"type": "str", "default": ""},
+            "source": {"type": "path"},
             "id": {"type": "str"},
         },
-        required_if=[("state", "deployed", ("archive",))],
-        mutually_exclusive=[("archive", "id")],
+        required_if=[("state", "deployed", ("archive", "source"), True)],
+        mutually_exclusive=[("archive", "source", "id")],
         supports_check_mode=True,
     )
     before = of_folder(os.path.join(module.params["sysconfdir"], "slurmhooks.set"))
     data = base64.b64decode(module.params["archive"] or "")
+    if module.check_mode and module.params["source"]:
+        report = call(module, "deploy", module.params["source"], "--dry-run")
+        prepared = "".join(f"{line}\n" for line in report["changes"])
+        module.exit_json(changed=report["before"] != report["bundle"], diff=[{"prepared": prepared}], **report)
     if module.check_mode:
         bundle = None
         if module.params["state"] == "deployed":
@@ -102,7 +111,9 @@ def main() -> None:
             bundle = module.params["id"] or previous(module)
             after = of_folder(os.path.join(module.params["sysconfdir"], "slurmhooks.d", "sets", bundle))
         module.exit_json(changed=before != after, diff=difference(before, after), bundle=bundle)
-    if module.params["state"] == "deployed":
+    if module.params["source"]:
+        report = call(module, "deploy", module.params["source"])
+    elif module.params["state"] == "deployed":
         report = deploy(module, data)
     else:
         report = call(module, "rollback", *filter(None, [module.params["id"]]))

@@ -30,6 +30,19 @@ def measure(machine: Machine) -> Iterator[Row]:
             yield _times(machine, name, plugstacks)
     finally:
         machine.root("scancel --state=PENDING --user=alice")
+    yield other_files(machine)
+
+
+def other_files(machine: Machine) -> Row:
+    """Count the instructions of a launch with a handler, with and without hook files that it does not need."""
+    counts = {}
+    for others in (0, 99):
+        machine.site({"bench.py": sites.EARLY} | {f"other{number}.py": sites.OTHER for number in range(others)})
+        values = machine.instructions("srun --help", COUNTS)
+        counts[f"{others + 1} hook files, million"] = spread([count / MILLION for count in values])
+    one, hundred = (part.median for part in counts.values())
+    what = "srun --help, one init handler, 99 hook files of job_submit beside it: instructions, relative to none"
+    return Row(GROUP, what, 1.02, "x", hundred / one, parts=counts)
 
 
 def _instructions(machine: Machine, name: str, command: str, plugstacks: dict[str, str]) -> Row:

@@ -220,6 +220,7 @@ def _resident(machine: Machine) -> Row:
 
 
 def _processes(machine: Machine) -> Row:
+    machine.choose(lean=True)
     counts: dict[str, Spread] = {}
     for name, plugstack in (("no plugin", ""), ("slurmhooks", PLUGSTACK)):
         machine.put(plugstack, "/etc/slurm/plugstack.conf")
@@ -228,5 +229,7 @@ def _processes(machine: Machine) -> Row:
         assert isinstance(values, list)
         counts[name] = spread(values)
     before, after = (part.median for part in counts.values())
-    what = "processes that slurmd starts for a job, no prolog or epilog handler: added"
+    machine.choose(lean=False)
+    machine.lab("restart")
+    what = "processes that slurmd starts for a job, no prolog or epilog handler, lean plugin: added"
     return Row(GROUP, what, 0, "", after - before, parts=counts)

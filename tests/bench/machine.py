@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The cluster to measure on, and the tools that it needs."""
 
-import hashlib
 import json
 import os
 import shlex
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
@@ -20,8 +18,7 @@ RUN = TESTS / "cluster" / "run"
 FILES = HERE / "files"
 INSIDE = HERE / "inside"
 PREFIX = os.environ.get("SLURMHOOKS_TEST_PREFIX", "")
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "slurmhooks" / "bench"
-VALGRIND = "/opt/valgrind"
+PLUGIN = "/usr/local/lib/slurm/spank_python.so"
 LOCAL = "/etc/slurm/local.conf"
 DEPLOY = f"""
 cp {LOCAL} /root/local.conf
@@ -110,6 +107,12 @@ class Machine:
         self.deploy()
         self.lab("restart")
 
+    def choose(self, *, lean: bool) -> None:
+        """Choose a SPANK plugin as `install --lean` does; call site() afterwards."""
+        self.root(f"test -e /opt/whole.so || cp -L {PLUGIN} /opt/whole.so")
+        place = "ln -sfn slurmhooks/spank_python-lean.so" if lean else "cp --remove-destination /opt/whole.so"
+        self.root(f"{place} {PLUGIN}")
+
     def deploy(self) -> None:
         """Put the sources in force, also for a slurm.conf that does not load job_submit/python, or by another name."""
         self.root(DEPLOY)
@@ -134,7 +137,8 @@ class Machine:
 
     def instructions(self, command: str, times: int) -> list[int]:
         """Return the instructions that a command of alice executes each time, without those of its children."""
-        self._valgrind()
+        if not self.root("command -v valgrind || true").strip():
+            self.lab("add", "valgrind")
         # Each child that does not exec writes its own file; the first file is that of the command.
         # Slurm's env_array_merge() callocs 256 KiB. Memory from the heap takes 130,000 instructions to clear, and all
         # earlier allocations decide whether the memory comes from the heap: with the variable it is always mapped.
@@ -144,7 +148,7 @@ class Machine:
             export MALLOC_MMAP_THRESHOLD_=65536
             for number in $(seq {times}); do
                 mkdir $folder/$number
-                VALGRIND_LIB={VALGRIND}/usr/libexec/valgrind {VALGRIND}/usr/bin/valgrind --quiet --tool=callgrind \\
+                valgrind --quiet --tool=callgrind \\
                     --callgrind-out-file=$folder/$number/%p {command} </dev/null >$folder/output 2>&1 ||
                     {{ cat $folder/output >&2; exit 1; }}
                 first=$(ls $folder/$number | sort -n | head -1)
@@ -154,32 +158,6 @@ class Machine:
             """
         )
         return [int(line.split()[0]) for line in output.splitlines()]
-
-    def _valgrind(self) -> None:
-        """Install valgrind in the cluster from Debian's archive, without changing the shared root file system."""
-        if self.root(f"test -x {VALGRIND}/usr/bin/valgrind && echo yes || true").strip():
-            return
-        # The package lists inside have its address and hash; only the host can reach the archive.
-        words = self.root("apt-get --print-uris download valgrind").split()
-        address, digest = words[0].strip("'"), words[3].removeprefix("SHA256:")
-        kept = CACHE / self.release / words[1]
-        if not kept.exists():
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            say(f"downloading {address}")
-            try:
-                with urllib.request.urlopen(address, timeout=120) as answer:
-                    data = answer.read()
-            except OSError as error:
-                raise BenchError(f"{address}: {error}") from error
-            if hashlib.sha256(data).hexdigest() != digest:
-                raise BenchError(
-                    f"{address}: its hash is not that of the package list: run 'apt-get update' in the root"
-                )
-            partial = kept.with_suffix(".part")
-            partial.write_bytes(data)
-            partial.rename(kept)
-        self.lab("put", str(kept), "/opt/valgrind.deb")
-        self.root(f"dpkg -x /opt/valgrind.deb {VALGRIND} && rm /opt/valgrind.deb")
 
     def _spank_lua(self, path: Path) -> None:
         """Install spank-lua: a library unchanged, or a folder of sources, compiled with the cluster's Lua."""

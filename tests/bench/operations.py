@@ -11,7 +11,6 @@ from .rows import Row
 
 GROUP = "operations"
 ONE = "srun true, one task_init handler: file operations added outside /usr/lib, /proc and /sys"
-OTHER = "from slurmhooks import hook\n@hook.job_submit\ndef other(job): ...\n"
 LOCAL = re.compile(r"/(usr/lib|lib|lib64|proc|sys|dev|var|tmp)(/|$)")
 """Not on a file system that nodes share: of the image, of the kernel, or of this node."""
 CALL = re.compile(r"^\d+ +\w+\(.*?\"((?:[^\"\\]|\\.)+)\"")
@@ -33,8 +32,14 @@ rm -f /tmp/daemon /tmp/alice
 def measure(machine: Machine) -> Iterator[Row]:
     """Measure the rows of this group."""
     machine.lab("add", "strace")
-    for count, what in ((0, ONE), (99, "the same with 99 hook files of job_submit beside it")):
-        machine.site({"bench.py": sites.TASK} | {f"other{number}.py": OTHER for number in range(count)})
+    cases = (
+        (0, False, 52, ONE),
+        (99, False, 52, "the same with 99 hook files of job_submit beside it"),
+        (0, True, 26, "the same with one hook file and the lean plugin, so that no prolog and epilog load plugins"),
+    )
+    for count, lean, limit, what in cases:
+        machine.choose(lean=lean)
+        machine.site({"bench.py": sites.TASK} | {f"other{number}.py": sites.OTHER for number in range(count)})
         before = machine.root("cat /etc/slurm/plugstack.conf")
         with_it = operations(machine)
         machine.put("", "/etc/slurm/plugstack.conf")
@@ -42,7 +47,8 @@ def measure(machine: Machine) -> Iterator[Row]:
         machine.put(before, "/etc/slurm/plugstack.conf")
         added = with_it - without
         note = ", ".join(f"{name} {count}" for name, count in added.most_common(40))
-        yield Row(GROUP, what, 40, "", float(added.total()), note=note)
+        yield Row(GROUP, what, limit, "", float(added.total()), note=note)
+    machine.choose(lean=False)
 
 
 def operations(machine: Machine) -> Counter[str]:

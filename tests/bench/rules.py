@@ -32,7 +32,10 @@ KINDS = (
 RELOADS = 10
 AUDITED = (100, 100)
 """Arrays, and tasks of each."""
-AUDIT = """bash -c 'TIMEFORMAT="%U %S"; time slurmhooks audit --json >/dev/null' 2>&1"""
+TIME = """bash -c 'TIMEFORMAT="%U %S"; time slurmhooks {} >/dev/null' 2>&1"""
+AUDIT = TIME.format("audit --json")
+DEPLOYED = 20
+"""Hook files of a deployment."""
 # Tasks that were changed have a record of their own.
 FILL = """
 for n in $(seq {arrays}); do
@@ -97,6 +100,7 @@ def measure(machine: Machine) -> Iterator[Row]:
     try:
         yield from _sixty(machine)
         yield _generations(machine)
+        yield deployment(machine)
         yield _audit(machine)
     finally:
         machine.put(before, TOML)
@@ -144,6 +148,21 @@ def _generations(machine: Machine) -> Row:
     what = f"a later generation with {RULES} rules: processor time, relative to one without rules"
     shown = {f"{name}, ms": spread(times) for name, times in found.items()}
     return Row(GROUP, what, 2, "x", values.median, parts=shown)
+
+
+def deployment(machine: Machine) -> Row:
+    """Return the row about what a deployment takes."""
+    files = {f"rules{number}.py": header(many(CHECKS)) for number in range(DEPLOYED)}
+    machine.site(files, local=PYTHON, plugstack="")
+    found: dict[str, list[float]] = {"check": [], "deploy": []}
+    for number in range(TURNS):
+        for name in turn(list(found), number):
+            machine.root(f"echo '# {number}' >> {HOOKS.replace('rules', 'rules0')}")
+            found[name].append(sum(map(float, machine.root(TIME.format(name)).split()[-2:])))
+    values = spread([deploy / check for deploy, check in zip(found["deploy"], found["check"], strict=True)])
+    what = f"deploy of {DEPLOYED} hook files: processor time, relative to check"
+    parts = {f"{name}, ms": spread([1e3 * each for each in times]) for name, times in found.items()}
+    return Row(GROUP, what, 1.3, "x", values.median, parts=parts)
 
 
 def _audit(machine: Machine) -> Row:

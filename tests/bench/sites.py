@@ -23,6 +23,17 @@ def task(spank):
 """
 """Options, and one handler in each task."""
 
+EARLY = """from slurmhooks import hook
+
+@hook.spank.init(contexts=("local",))
+def early(spank):
+    spank.env["BENCH"] = "1"
+"""
+"""One handler in each srun, before it reads its options."""
+
+OTHER = "from slurmhooks import hook\n@hook.job_submit\ndef other(job): ...\n"
+"""A hook file that no launch needs."""
+
 LUA_OPTIONS = """
 spank_options = {
    { name = "bench-0", arginfo = "VALUE", usage = "does nothing", has_arg = 1, cb = "given" },

@@ -6,8 +6,8 @@ import importlib.util
 from pathlib import Path
 
 from slurmhooks.cli import TRIES_CASES
+from slurmhooks.cli.child import in_child
 from slurmhooks.cli.findings import Finding
-from slurmhooks.cli.forked import in_child
 from slurmhooks.site import sources as site
 
 

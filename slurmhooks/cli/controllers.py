@@ -69,15 +69,15 @@ def find_running(sysconfdir: Path) -> tuple[list[Running], list[str]]:
         the answers, and notes on missing answers.
     """
     from slurmhooks.cli import progress
-    from slurmhooks.worker import requests
+    from slurmhooks.worker import commands
 
     nobody = [f"{sysconfdir}: no slurmctld on this machine has loaded a plugin of slurmhooks"]
-    if not requests.names(str(sysconfdir)):
+    if not commands.names(str(sysconfdir)):
         return [], nobody
     parameters.use(sysconfdir)
     running, notes = [], []
     with progress.waiting("asking slurmctld"):
-        answers = requests.ask("status", str(sysconfdir), slurm_conf.slurm_user(), PATIENCE)
+        answers = commands.ask("status", str(sysconfdir), slurm_conf.slurm_user(), PATIENCE)
     for answer in answers:
         if "supervisor" in answer:
             running.append(documents.build(Running, answer))
@@ -88,10 +88,10 @@ def find_running(sysconfdir: Path) -> tuple[list[Running], list[str]]:
 
 def are_asked(sysconfdir: Path) -> bool:
     """Tell whether a slurmctld of this machine is asked about what is to come into force."""
-    from slurmhooks.worker import requests
+    from slurmhooks.worker import commands
 
     parameters.use(sysconfdir)
-    return requests.is_served(str(sysconfdir), slurm_conf.slurm_user())
+    return commands.is_served(str(sysconfdir), slurm_conf.slurm_user())
 
 
 def missing(sysconfdir: Path, host: str, running: list[Running]) -> list[str]:
@@ -158,9 +158,9 @@ def findings(running: list[Running], installed: str | None) -> list[str]:
 
 def serve(sysconfdir: Path) -> list[str]:
     """Let the slurmctld processes of this machine serve the set in force; return why they do not."""
-    from slurmhooks.worker import requests
+    from slurmhooks.worker import commands
 
-    return _ask_to_load(sysconfdir, requests.SERVE)
+    return _ask_to_load(sysconfdir, commands.SERVE)
 
 
 def prepare(sysconfdir: Path, chosen: str) -> list[str]:
@@ -170,20 +170,20 @@ def prepare(sysconfdir: Path, chosen: str) -> list[str]:
         sysconfdir: where slurm.conf is.
         chosen: the id of the set, which is in the store.
     """
-    from slurmhooks.worker import requests
+    from slurmhooks.worker import commands
 
-    return _ask_to_load(sysconfdir, f"{requests.PREPARE}{chosen}")
+    return _ask_to_load(sysconfdir, f"{commands.PREPARE}{chosen}")
 
 
 def _ask_to_load(sysconfdir: Path, request: str) -> list[str]:
     from slurmhooks.cli import progress
     from slurmhooks.processes import control
-    from slurmhooks.worker import requests
+    from slurmhooks.worker import commands
 
-    if not requests.names(str(sysconfdir)):
+    if not commands.names(str(sysconfdir)):
         return []
     parameters.use(sysconfdir)
     # Another load may be running; this one starts after it.
     with progress.waiting("waiting for slurmctld's workers to load the hooks"):
-        answers = requests.ask(request, slurm_conf.directory(), slurm_conf.slurm_user(), 2 * control.LOAD_LIMIT + 5)
+        answers = commands.ask(request, slurm_conf.directory(), slurm_conf.slurm_user(), 2 * control.LOAD_LIMIT + 5)
     return [finding for answer in answers for finding in answer.get("findings", [])]

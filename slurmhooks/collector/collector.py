@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.collector import collection, recording_orders, reporting
-from slurmhooks.collector.place import decisions_folder, spool_folder
+from slurmhooks.collector.folders import decisions_folder, spool_folder
 from slurmhooks.config import plain
 from slurmhooks.log import log
 from slurmhooks.processes import control, descriptors, process

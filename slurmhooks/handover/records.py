@@ -13,7 +13,7 @@ from slurmhooks.slurmctld.asking import Asking
 from slurmhooks.slurmctld.observation import late
 from slurmhooks.slurmctld.views import Views
 from slurmhooks.wire.tables import installed
-from slurmhooks.worker import requests
+from slurmhooks.worker import commands
 from slurmhooks.worker.channel import Channel
 from slurmhooks.worker.companion import asks
 
@@ -47,7 +47,7 @@ def _connect() -> tuple[Tables, Query] | None:
     tables = installed()
     if tables is None or "record" not in tables:
         return None
-    ends = requests.channels(slurm_conf.directory(), slurm_conf.slurm_user(), PATIENCE)
+    ends = commands.channels(slurm_conf.directory(), slurm_conf.slurm_user(), PATIENCE)
     for end in ends[1:]:
         end.close()
     return (tables, late(asks(Channel(ends[0])), 0, 0, modify=False)) if ends else None

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sys
 
-from slurmhooks.collector.place import spool_folder
+from slurmhooks.collector.folders import spool_folder
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import home
 from slurmhooks.site import sources as site

@@ -25,8 +25,8 @@ from slurmhooks.worker import accepted, ending, generation, interface, periodic,
 from slurmhooks.worker.attempts import ACCIDENTS, Attempts
 from slurmhooks.worker.child import Child, fork, text_for_users
 from slurmhooks.worker.claims import Claims
+from slurmhooks.worker.commands import PREPARE, QUESTIONS, SERVE, Command, Commands
 from slurmhooks.worker.orphans import Orphans
-from slurmhooks.worker.requests import PREPARE, QUESTIONS, SERVE, Command, Commands
 
 if TYPE_CHECKING:
     from slurmhooks.processes.last_file import LastFile
@@ -104,7 +104,7 @@ class Supervisor:
                 self._from_generation(number, child)
         self._claims.ready(ready)
         for command in self._commands.ready(ready):
-            self._on_request(command)
+            self._on_command(command)
         self._reap()
         return True
 
@@ -379,8 +379,8 @@ class Supervisor:
             self._collector.unserved(message)
         return True
 
-    def _on_request(self, command: Command) -> None:
-        """Handle the request of a command."""
+    def _on_command(self, command: Command) -> None:
+        """Handle what a command has asked for."""
         if command.text == "status":
             point, troubles = interface.point(self._entry), (self._claims.trouble, self._collector.trouble)
             known = status.of(point, self._serving, self._children, self._attempts.fault, *troubles)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks.worker import requests
+from slurmhooks.worker import commands
 from tests.native.building import THREADS
 from tests.native.conftest import built
 from tests.native.hosting import Host
@@ -36,7 +36,7 @@ def test_exchanges_while_processes_are_killed(tmp_path: Path) -> None:
             name = chance.choices([WORKER, GENERATION, SUPERVISOR, "reload"], [6, 2, 1, 2])[0]
             if name == "reload":
                 with suppress(OSError):  # the supervisor was killed
-                    requests.ask("reload", str(tmp_path), 0, 30)
+                    commands.ask("reload", str(tmp_path), 0, 30)
             elif victims := [each for each in below(host.pid, name) if each.state != "Z"]:
                 chance.choice(victims).kill()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks.worker import requests
+from slurmhooks.worker import commands
 from tests.native.hosting import Host
 from tests.native.workers import PATIENCE, wait_for
 
@@ -77,7 +77,7 @@ def test_a_set_is_loaded_again_if_a_command_asks_for_it(host: Host, tmp_path: Pa
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(host.run, script)
         wait_for((tmp_path / "changed").exists, "the change")
-        assert requests.ask(requests.SERVE, str(tmp_path), os.getuid(), PATIENCE) == [{"generation": 2}]
+        assert commands.ask(commands.SERVE, str(tmp_path), os.getuid(), PATIENCE) == [{"generation": 2}]
         (tmp_path / "reloaded").touch()
         run = running.result()
     assert run.said("ran") == ["version=1", "version=2"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from slurmhooks import identity
-from slurmhooks.worker import requests
+from slurmhooks.worker import commands
 from tests.native import test_workers
 from tests.native.test_workers import Start
 from tests.native.workers import below, wait_for
@@ -57,17 +57,17 @@ def test_changed_files_go_into_service(start: Start, tmp_path: Path) -> None:
     wait_for(lambda: host.exchange("answer = version") == ("OK", "2"), "that the new files serve")
     for version in range(3, 8):
         host.set(version=version)
-        assert "generation" in requests.ask("reload", str(tmp_path), os.getuid(), 30)[0]
+        assert "generation" in commands.ask("reload", str(tmp_path), os.getuid(), 30)[0]
         assert host.workers == 1, "a worker of the old files may get a request"
         assert host.exchange("answer = version") == ("OK", str(version))
     host.set(findings=["a.py:3: wrong"])
-    assert requests.ask("reload", str(tmp_path), os.getuid(), 30) == [{"findings": ["a.py:3: wrong"]}]
+    assert commands.ask("reload", str(tmp_path), os.getuid(), 30) == [{"findings": ["a.py:3: wrong"]}]
     assert host.exchange("answer = version") == ("OK", "7")
     assert "the hooks that were loaded before stay in force" in host.log
     host.set(load="import os; os.kill(os.getpid(), 9)")
-    assert "findings" in requests.ask("reload", str(tmp_path), os.getuid(), 30)[0]
+    assert "findings" in commands.ask("reload", str(tmp_path), os.getuid(), 30)[0]
     host.set(start="raise ValueError('not today')")
-    assert "before it could serve" in requests.ask("reload", str(tmp_path), os.getuid(), 30)[0]["findings"][0]
+    assert "before it could serve" in commands.ask("reload", str(tmp_path), os.getuid(), 30)[0]["findings"][0]
     assert host.exchange("answer = version") == ("OK", "7")
     wait_for(lambda: len(below(host.pid)) == 3, "the end of all generations except one")
     host.stop()
@@ -76,13 +76,13 @@ def test_changed_files_go_into_service(start: Start, tmp_path: Path) -> None:
 def test_a_set_that_is_prepared(start: Start, tmp_path: Path) -> None:
     """A set is loaded to see whether it can be, without serving; a failure is answered, and leaves what serves."""
     host = start(version=1, still=True)
-    ask = f"{requests.PREPARE}0123456789abcdef"
+    ask = f"{commands.PREPARE}0123456789abcdef"
     host.set(version=2, still=True)
-    assert requests.ask(ask, str(tmp_path), os.getuid(), 30) == [{}]
+    assert commands.ask(ask, str(tmp_path), os.getuid(), 30) == [{}]
     host.set(findings=["a.py:3: wrong"], still=True)
-    assert requests.ask(ask, str(tmp_path), os.getuid(), 30) == [{"findings": ["a.py:3: wrong"]}]
+    assert commands.ask(ask, str(tmp_path), os.getuid(), 30) == [{"findings": ["a.py:3: wrong"]}]
     host.set(load="import os; os.kill(os.getpid(), 9)", still=True)
-    assert "ended unexpectedly" in requests.ask(ask, str(tmp_path), os.getuid(), 30)[0]["findings"][0]
+    assert "ended unexpectedly" in commands.ask(ask, str(tmp_path), os.getuid(), 30)[0]["findings"][0]
     assert host.exchange("answer = version") == ("OK", "1")
     wait_for(lambda: len(below(host.pid)) == 3, "the end of all generations except one")
     host.stop()
@@ -98,7 +98,7 @@ def test_workers_that_cannot_start_again(start: Start, tmp_path: Path) -> None:
     assert (result, "before it could serve" in detail) == ("UNAVAILABLE", True), detail
     assert host.log.count("before it could serve") == 3
     flag.unlink()
-    assert "generation" in requests.ask("reload", str(tmp_path), os.getuid(), 30)[0]
+    assert "generation" in commands.ask("reload", str(tmp_path), os.getuid(), 30)[0]
     assert host.exchange("echo") == ("OK", "echo")
     host.stop()
 
@@ -109,7 +109,7 @@ def test_a_generation_knows_what_serves(start: Start, tmp_path: Path) -> None:
     assert host.exchange("answer = before") == ("OK", "None")
     for state in ({"version": 2}, {"version": 3, "findings": ["wrong"]}, {"version": 4}):
         host.set(**state)
-        requests.ask("reload", str(tmp_path), os.getuid(), 30)
+        commands.ask("reload", str(tmp_path), os.getuid(), 30)
     assert host.exchange("[[[hook, label, file, _]]] = before.values(); answer = label, version") == (
         "OK",
         "('tests:v2', 4)",
@@ -124,7 +124,7 @@ def test_status(start: Start, tmp_path: Path) -> None:
     """A supervisor reports handlers and processes in service, and since when and why newer files do not load."""
     host = start(version=1, settings={"workers": 2})
     wait_for(lambda: host.workers == 2, "two workers")
-    (serving,) = requests.ask("status", str(tmp_path), os.getuid(), 30)
+    (serving,) = commands.ask("status", str(tmp_path), os.getuid(), 30)
     assert serving == {
         "point": "worker_service",
         "supervisor": below(host.pid, test_workers.SUPERVISOR)[0].pid,
@@ -141,15 +141,15 @@ def test_status(start: Start, tmp_path: Path) -> None:
     faults = []
     for version in (2, 3):
         host.set(version=version, findings=[f"a.py:{version}: wrong", long])
-        requests.ask("reload", str(tmp_path), os.getuid(), 30)
-        (status,) = requests.ask("status", str(tmp_path), os.getuid(), 30)
+        commands.ask("reload", str(tmp_path), os.getuid(), 30)
+        (status,) = commands.ask("status", str(tmp_path), os.getuid(), 30)
         faults.append(status["fault"])
         assert status == serving | {"fault": faults[-1]}
         assert faults[-1]["findings"] == [f"a.py:{version}: wrong", long]
     assert faults[0]["since"] == faults[1]["since"], "the time is not that of the first failure"
     host.set(version=4)
-    requests.ask("reload", str(tmp_path), os.getuid(), 30)
-    (after,) = requests.ask("status", str(tmp_path), os.getuid(), 30)
+    commands.ask("reload", str(tmp_path), os.getuid(), 30)
+    (after,) = commands.ask("status", str(tmp_path), os.getuid(), 30)
     assert (after["generation"] > 1, after["handlers"][0][1], after["fault"]) == (True, "tests:v4", None)
     host.stop()
 
@@ -158,7 +158,7 @@ def test_status_without_handlers(start: Start, tmp_path: Path) -> None:
     """If nothing has loaded yet, the status says why."""
     host = start(ready=False, findings=["a.py:3: wrong"])
     assert host.exchange("echo")[0] == "UNAVAILABLE"
-    (status,) = requests.ask("status", str(tmp_path), os.getuid(), 30)
+    (status,) = commands.ask("status", str(tmp_path), os.getuid(), 30)
     assert (status["generation"], status["workers"], status["handlers"]) == (None, [], [])
     assert status["fault"]["findings"] == ["a.py:3: wrong"]
     host.stop()
@@ -172,7 +172,7 @@ def test_reload_under_load(start: Start, tmp_path: Path) -> None:
 
     def reload() -> None:
         while not over.is_set():
-            requests.ask("reload", str(tmp_path), os.getuid(), 30)
+            commands.ask("reload", str(tmp_path), os.getuid(), 30)
 
     thread = threading.Thread(target=reload)
     thread.start()

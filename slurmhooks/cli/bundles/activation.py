@@ -15,8 +15,8 @@ from slurmhooks.cli import build_record, configuration, controllers, manifests
 from slurmhooks.cli.bundles import contents, history, packages
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.checks import report
+from slurmhooks.cli.child import in_child
 from slurmhooks.cli.findings import Findings
-from slurmhooks.cli.forked import in_child
 from slurmhooks.site import manifest
 
 

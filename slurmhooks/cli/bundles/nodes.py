@@ -80,7 +80,7 @@ class Machine:
 
 def this(sysconfdir: Path) -> Machine:
     """Return the report of this machine."""
-    from slurmhooks.cli import build_record, configuration, controllers, fit, manifests
+    from slurmhooks.cli import build_record, configuration, controllers, installed_plugins, manifests
     from slurmhooks.cli.bundles import contents, packages, prolog
     from slurmhooks.cli.bundles.store import Store
 
@@ -112,7 +112,7 @@ def this(sysconfdir: Path) -> Machine:
         record = build_record.BuildRecord.load(folder) if folder is not None else None
         if record is not None and deployed is not None:
             manifest = manifests.why_not(manifests.path_in(sysconfdir), record)
-        findings += fit.of_machine(sysconfdir)
+        findings += installed_plugins.of_machine(sysconfdir)
     except Findings as error:  # the record of the build is damaged
         findings += error.findings
     running, notes = controllers.find_running(sysconfdir)

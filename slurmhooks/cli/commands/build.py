@@ -18,7 +18,7 @@ from slurmhooks.cli import (
     build_record,
     configuration,
     embedded_python,
-    fit,
+    installed_plugins,
     parameters,
     slurm,
     slurm_sources,
@@ -177,7 +177,7 @@ def _have_fitting(sysconfdir: Path) -> bool:
         record = build_record.BuildRecord.load(folder) if folder else None
     except Findings:  # a damaged record
         return False
-    return record is not None and folder is not None and not fit.misfits(record, folder)
+    return record is not None and folder is not None and not installed_plugins.misfits(record, folder)
 
 
 def examine(source: Path | None, include: Path, executable: str, lua: str) -> Plan:

@@ -14,7 +14,7 @@ from slurmhooks.cli.progress import note
 
 
 @dataclass(kw_only=True)
-class Report:
+class BundleReport:
     """The output with --json.
 
     Attributes:
@@ -34,7 +34,7 @@ class Report:
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False, exists=True), default="/etc/slurm")
 @click.option("--output", "path", type=click.Path(path_type=Path), help=f"The archive; by default ID{archive.SUFFIX}.")
 @click.option("--sign", "key", type=click.Path(path_type=Path, exists=True), help="Sign it with this key of OpenSSH.")
-@output.json_option(Report)
+@output.json_option(BundleReport)
 def command(folder: Path, path: Path | None, key: Path | None) -> None:
     """Make one archive of hook files, packages and slurmhooks.toml, which other machines deploy.
 
@@ -47,7 +47,7 @@ def command(folder: Path, path: Path | None, key: Path | None) -> None:
     bundle = archive.identity(data)
     path = path or Path(f"{bundle}{archive.SUFFIX}")
     archive.write(path, data, 0o600 if archive.private(files) else 0o644)
-    report = Report(bundle=bundle, path=path, files=sorted(files))
+    report = BundleReport(bundle=bundle, path=path, files=sorted(files))
     if key is not None:
         report.signature = signature.sign(path, key)
     for text in notes:

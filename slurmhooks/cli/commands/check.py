@@ -48,7 +48,7 @@ def command(
     cannot read, and that a slurmctld on this machine has not loaded yet. All errors are shown at once. Exit codes:
     0 fine, 1 a finding, 2 wrong use.
     """
-    from slurmhooks.cli.forked import in_child
+    from slurmhooks.cli.child import in_child
 
     if paths:
         given = [name for name in ("sysconfdir", "plugin_dir") if context.get_parameter_source(name) is not DEFAULT]

@@ -8,7 +8,7 @@ import click
 
 from slurmhooks import identity
 from slurmhooks._version import __version__
-from slurmhooks.cli import build_record, configuration, controllers, fit, output, parameters, slurm
+from slurmhooks.cli import build_record, configuration, controllers, installed_plugins, output, parameters, slurm
 from slurmhooks.cli.findings import Findings, shown
 from slurmhooks.errors import LoadError
 from slurmhooks.fields import LISTS
@@ -60,7 +60,7 @@ def collect(plugin_dir: Path | None, sysconfdir: Path) -> InfoReport:
     build = build_record.BuildRecord.load(folder) if folder else None
     releases = build_record.releases(folder, build.files) if build and folder else {}
     if build and folder:
-        findings = fit.misfits(build, folder)
+        findings = installed_plugins.misfits(build, folder)
     else:
         findings = [f"no plugins in {folder or 'the folders of PluginDir'}: {build_record.BUILD}"]
     parameters.use(sysconfdir)

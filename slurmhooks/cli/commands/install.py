@@ -16,9 +16,9 @@ from slurmhooks.cli.bundles import activation, archive, history
 from slurmhooks.cli.bundles.archive import File
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.checks import report
+from slurmhooks.cli.child import in_child
 from slurmhooks.cli.commands import deploy
 from slurmhooks.cli.findings import Finding, Findings, shown
-from slurmhooks.cli.forked import in_child
 from slurmhooks.files import durable, home, plugstack, slurm_conf
 from slurmhooks.site import sources as site
 from slurmhooks.site import variants

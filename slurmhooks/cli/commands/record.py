@@ -20,7 +20,7 @@ from slurmhooks.files import slurm_conf
 from slurmhooks.hooks import terms
 from slurmhooks.hooks.points import LISTS
 from slurmhooks.log import visible
-from slurmhooks.worker import requests
+from slurmhooks.worker import commands
 
 PATIENCE = 10.0
 """Seconds to wait for the supervisor's answer, until the file is open, and until the last requests are written."""
@@ -199,7 +199,7 @@ def ask(text: str) -> dict[str, Any]:
         Finding: no supervisor is running.
         Findings: the supervisor refuses the request.
     """
-    answers = requests.ask(text, slurm_conf.directory(), slurm_conf.slurm_user(), PATIENCE)
+    answers = commands.ask(text, slurm_conf.directory(), slurm_conf.slurm_user(), PATIENCE)
     ours = [answer for answer in answers if "recording" in answer]
     if ours:
         return ours[0]

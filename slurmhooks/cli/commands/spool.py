@@ -16,7 +16,7 @@ import click
 from slurmhooks.cli import configuration, documents, output, parameters
 from slurmhooks.cli import slurm as programs
 from slurmhooks.cli.findings import Finding, Findings, shown
-from slurmhooks.collector.place import spool_folder
+from slurmhooks.collector.folders import spool_folder
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.files import slurm_conf
 from slurmhooks.handover import calls

@@ -12,7 +12,7 @@ from slurmhooks.cli import build_record, configuration, controllers, output, par
 from slurmhooks.cli.bundles import signature
 from slurmhooks.cli.checks import plugins
 from slurmhooks.cli.findings import Finding, Findings
-from slurmhooks.collector import place
+from slurmhooks.collector import folders
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.files import home, slurm_conf
 from slurmhooks.files.paths import matches
@@ -73,9 +73,9 @@ def left(sysconfdir: Path) -> list[str]:
         names += [name for pattern in read.hooks.paths for name in matches(home.placed(pattern, folder))]
         spool, log = read.jobcomp.spool, read.decisions.folder
     names += [
-        place.spool_folder(None),
-        place.spool_folder(spool),
-        place.decisions_folder(log),
+        folders.spool_folder(None),
+        folders.spool_folder(spool),
+        folders.decisions_folder(log),
         health.FOLDER,
         state_file.FOLDER,
     ]

@@ -154,7 +154,7 @@ def _is_closed(folder: Path) -> bool:
 
 def _folder() -> Path:
     """Return the folder of the decision log."""
-    from slurmhooks.collector.place import decisions_folder
+    from slurmhooks.collector.folders import decisions_folder
     from slurmhooks.site import sources as site
 
     return Path(decisions_folder(site.shown_config().decisions.folder))

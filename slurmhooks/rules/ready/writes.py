@@ -12,7 +12,7 @@ from slurmhooks.fields.flag_rows import Flag
 from slurmhooks.job_submit.bounds.asked import NOT_IN_UPDATES
 from slurmhooks.rules import resources
 from slurmhooks.rules.base import Rule
-from slurmhooks.rules.cases import Case, Cases, choose, effects
+from slurmhooks.rules.choices import Choice, Choices, choose, effects
 from slurmhooks.rules.conditions import first_group
 from slurmhooks.rules.options import option_name, option_of, option_shown
 from slurmhooks.rules.typed import (
@@ -59,7 +59,7 @@ class _Writes(Rule):
     fills: ClassVar[bool] = True
     field: Writable = Field(description="a field of job")
     value: Value | None = Field(default=None, description="the value, for jobs for which nothing else has one")
-    cases: Cases = Field(default=(), description="values by conditions, in order; to is the value")
+    cases: Choices = Field(default=(), description="values by conditions, in order; to is the value")
     by: Literal["user", "group", "account"] = Field(default="user", description="whose values map has")
     map: Annotated[dict[str, Value], MAP] = Field(
         default={},
@@ -70,7 +70,7 @@ class _Writes(Rule):
     private: ClassVar[tuple[str, ...]] = ("map", "by")
     needs: ClassVar[tuple[str, ...]] = ("value", "cases", "map")
     placeholders: ClassVar[dict[str, str]] = {"chosen": "the value", "limit": "the same"}
-    inner: ClassVar[dict[str, type[BaseModel]]] = {"cases": Case}
+    inner: ClassVar[dict[str, type[BaseModel]]] = {"cases": Choice}
     _map: dict[str, Any] = PrivateAttr(default_factory=dict)
     _values: tuple[Any, ...] = PrivateAttr(default=())
 

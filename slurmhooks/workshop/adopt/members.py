@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from slurmhooks.fields.secrets import BESIDES
 from slurmhooks.lua import job_fields
-from slurmhooks.workshop.adopt import names
+from slurmhooks.workshop.adopt import lua_names
 from slurmhooks.workshop.adopt.tree import Call, Constant, Index, Name
 from slurmhooks.workshop.adopt.values import ANY, NIL, Remark, Use, Value
 
@@ -41,7 +41,7 @@ def global_value(flow: Following, name: Name) -> Value | None:
     if name.name == "SPANK" and flow.family == "spank":
         return Value(kind="table", role="lib:SPANK")
     key = f"G.{name.name}"
-    if name.name == "posix" or (name.name in names.BASE and not flow.script.assigns(key)):
+    if name.name == "posix" or (name.name in lua_names.BASE and not flow.script.assigns(key)):
         return Value(kind="table" if name.name in TABLES_OF_LUA else "function", role=f"lib:{name.name}")
     return None
 
@@ -54,11 +54,11 @@ def read(flow: Following, expression: Index, of: Value, at: Value) -> Value | No
     name = at.constant if isinstance(at.constant, str) else None
     line = expression.line
     role = of.role
-    if role in TABLES or role in names.KINDS or role in ("environment", "options"):
+    if role in TABLES or role in lua_names.KINDS or role in ("environment", "options"):
         flow.uses[Use(role, name or "", line)] = None
     if role in TABLES:
         return Value(kind="table", role=TABLES[role])
-    if role in names.KINDS:
+    if role in lua_names.KINDS:
         return ANY if name is None else _field(flow, role, name, line)
     if role == "environment":
         users = f"job_desc.environment.{name or '[...]'}"
@@ -80,29 +80,29 @@ def _field(flow: Following, role: str, name: str, line: int) -> Value:
         return ANY
     if name == "environment":
         return Value(kind="table", role="environment")
-    kind = names.kind_of(name)
+    kind = lua_names.kind_of(name)
     if kind == "text":
-        return Value(kind="text", users="" if name in names.NOT_OF_USERS else f"job_desc.{name}")
-    unset = frozenset({name}) if name in names.unset_numbers() else frozenset()
+        return Value(kind="text", users="" if name in lua_names.NOT_OF_USERS else f"job_desc.{name}")
+    unset = frozenset({name}) if name in lua_names.unset_numbers() else frozenset()
     return Value(kind="" if kind == "unknown" else kind.removesuffix("?"), unset=unset)
 
 
 def _check_name(flow: Following, role: str, name: str, line: int, *, writes: bool = False) -> None:
     release = flow.settings.release
-    fields = names.fields(role, release)
+    fields = lua_names.fields(role, release)
     if name in fields:
         return
     owner = {"part": "a partition", "reservation": "a reservation"}.get(role, role)
-    known_in = {other: names.fields(role, other) for other in names.RELEASES}
-    where = names.releases_with(name, known_in)
+    known_in = {other: lua_names.fields(role, other) for other in lua_names.RELEASES}
+    where = lua_names.releases_with(name, known_in)
     effect = "the assignment is ignored, and logged" if writes else "it is always nil"
     if where:
-        why = f"Slurm {names.shown(release)} does not have it (only {where}): {effect}"
+        why = f"Slurm {lua_names.shown(release)} does not have it (only {where}): {effect}"
         flow.remark(Remark(line, "release", "warning", f"uses {owner}.{name}", why))
         return
     if role == "job_desc" and name in job_fields.names(role, release) and not writes:
         return
-    why = f"no release of Slurm has this field: {effect}{names.similar(name, fields)}"
+    why = f"no release of Slurm has this field: {effect}{lua_names.similar(name, fields)}"
     flow.remark(Remark(line, "unknown", "warning", f"uses {owner}.{name}", why, "the right name, or nothing"))
 
 
@@ -111,11 +111,11 @@ def _option(flow: Following, name: str, line: int) -> Value:
         return Value(kind="table")
     if name == "spank":
         return Value(kind="table", role="options.spank")
-    if name not in names.options():
+    if name not in lua_names.options():
         flow.remark(
             Remark(
                 line, "unknown", "warning", f"uses options['{name}']",
-                f"no command of Slurm has this option: it is always nil{names.similar(name, names.options())}",
+                f"no command of Slurm has this option: it is always nil{lua_names.similar(name, lua_names.options())}",
                 "the long name of the option",
             )
         )  # fmt: skip
@@ -123,14 +123,15 @@ def _option(flow: Following, name: str, line: int) -> Value:
 
 
 def _of_spank(flow: Following, name: str | None, line: int) -> Value:
-    if name is None or name in names.SPANK_FIELDS | names.SPANK_METHODS:
+    known = frozenset(lua_names.SPANK_FIELDS | lua_names.SPANK_METHODS)
+    if name is None or name in known:
         if name is not None:
             flow.uses[Use("spank", name, line)] = None
         return Value(kind="table") if name == "args" else ANY
     flow.remark(
         Remark(
             line, "unknown", "warning", f"uses spank.{name}",
-            f"spank-lua has no such member{names.similar(name, frozenset(names.SPANK_FIELDS | names.SPANK_METHODS))}",
+            f"spank-lua has no such member{lua_names.similar(name, known)}",
         )
     )  # fmt: skip
     return ANY
@@ -142,11 +143,11 @@ def spank_method(flow: Following, expression: Call, method: str, arguments: Argu
     first = arguments[0][1].constant if arguments else None
     if method == "get_item" and isinstance(first, str):
         flow.uses[Use("item", first, expression.line)] = None
-        if first not in names.items():
+        if first not in lua_names.items():
             flow.remark(
                 Remark(
                     expression.line, "unknown", "warning", f"asks for the item {first}",
-                    f"SPANK has no such item{names.similar(first, names.items())}",
+                    f"SPANK has no such item{lua_names.similar(first, lua_names.items())}",
                 )
             )  # fmt: skip
     if method in ("getenv", "job_control_getenv", "getopt"):
@@ -158,19 +159,19 @@ def spank_method(flow: Following, expression: Call, method: str, arguments: Argu
 def _of_table(flow: Following, table: str, name: str, line: int) -> Value | None:
     own = flow.script.assigns(f"G.{table}.{name}")
     if own and name not in (
-        names.SPANK_TABLE if table == "SPANK" else names.slurm_table(flow.family, flow.settings.release)
+        lua_names.SPANK_TABLE if table == "SPANK" else lua_names.slurm_table(flow.family, flow.settings.release)
     ):
         return None
     flow.uses[Use(table, name, line)] = None
     if table == "SPANK":
-        members = frozenset(names.SPANK_TABLE)
+        members = frozenset(lua_names.SPANK_TABLE)
         if name not in members:
-            why = f"spank-lua has no such member: it is nil{names.similar(name, members)}"
+            why = f"spank-lua has no such member: it is nil{lua_names.similar(name, members)}"
             flow.remark(Remark(line, "unknown", "warning", f"uses SPANK.{name}", why))
             return NIL
         return Value(role=f"lib:SPANK.{name}") if name.startswith("log_") else Value(constant=f"SPANK.{name}")
     release = flow.settings.release
-    members = names.slurm_table(flow.family, release)
+    members = lua_names.slurm_table(flow.family, release)
     if name not in members:
         _lacks(flow, name, line, members)
         return ANY
@@ -183,16 +184,16 @@ def _of_table(flow: Following, table: str, name: str, line: int) -> Value | None
 
 def _lacks(flow: Following, name: str, line: int, members: frozenset[str]) -> None:
     """Report a member of the table slurm that does not exist."""
-    tables = {other: names.slurm_table(flow.family, other) for other in names.RELEASES}
-    where = names.releases_with(name, tables)
-    shown = names.shown(flow.settings.release)
+    tables = {other: lua_names.slurm_table(flow.family, other) for other in lua_names.RELEASES}
+    where = lua_names.releases_with(name, tables)
+    shown = lua_names.shown(flow.settings.release)
     is_code = name.startswith(("ESLURM", "SLURM"))
     effect = "a function that returns it accepts the job" if is_code else "it is nil, and a call of it is an error"
     if where:
         why = f"Slurm {shown} does not have it (only {where}): {effect}"
         flow.remark(Remark(line, "release", "danger" if is_code else "warning", f"uses slurm.{name}", why))
         return
-    why = f"{flow.family or 'slurm'} has no such member in any release: {effect}{names.similar(name, members)}"
+    why = f"{flow.family or 'slurm'} has no such member in any release: {effect}{lua_names.similar(name, members)}"
     flow.remark(Remark(line, "unknown", "danger" if is_code else "warning", f"uses slurm.{name}", why))
 
 
@@ -200,19 +201,19 @@ def written(flow: Following, target: Index, of: Value) -> None:
     """Note an assignment to a member of something that Slurm gives."""
     name = target.key.value if isinstance(target.key, Constant) and isinstance(target.key.value, str) else None
     role = of.role
-    if role == "environment" or role == "options" or role in names.KINDS:
+    if role == "environment" or role == "options" or role in lua_names.KINDS:
         flow.uses[Use(role, name or "", target.line, writes=True)] = None
     if name is None:
         return
     if role == "job_desc":
         release = flow.settings.release
-        if name in names.fields(role, release) and name not in job_fields.writable(release) | {"_job_desc"}:
+        if name in lua_names.fields(role, release) and name not in job_fields.writable(release) | {"_job_desc"}:
             if name not in BESIDES:
                 why = "Slurm's plugin cannot write this field: the assignment is ignored, and logged"
                 flow.remark(Remark(target.line, "read-only", "warning", f"assigns job_desc.{name}", why))
         elif name not in job_fields.writable(release):
             _check_name(flow, role, name, target.line, writes=True)
-    elif role == "options" and name not in names.options():
+    elif role == "options" and name not in lua_names.options():
         _option(flow, name, target.line)
     elif role in ("job_rec", "part", "reservation"):
         why = "it is a copy for the script: the job, partition or reservation does not change"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.values import UNLIMITED
 from slurmhooks.wire.message import MessageError, Packed, decode
-from slurmhooks.workshop.adopt import names
+from slurmhooks.workshop.adopt import lua_names
 from slurmhooks.workshop.adopt.answers import TrialRequest
 from slurmhooks.workshop.testing.job_submit import missing_fields
 
@@ -56,7 +56,7 @@ def generated(
         count: how many at most.
     """
     lacks = missing_fields(release)
-    fields = sorted({names.same_as(name) for name in script_uses if names.takes_values(name)} - lacks - NOT_SET)
+    fields = sorted({lua_names.same_as(name) for name in script_uses if lua_names.takes_values(name)} - lacks - NOT_SET)
     chosen = {name: list(_values(name, constants)) for name in fields}
     base: dict[str, Any] = {} if hook == "job_modify" else {"name": "job", "work_dir": "/home/alice", "min_cpus": 1}
     requests: list[TrialRequest] = [TrialRequest(hook, "nothing given", release=release, fields=base)]
@@ -85,7 +85,7 @@ NOT_SET = {
 
 
 def _values(name: str, constants: list[Any]) -> Iterator[Any]:
-    if names.kind_of(name) == "text":
+    if lua_names.kind_of(name) == "text":
         texts = [text for text in constants if isinstance(text, str) and 0 < len(text) < 40 and text.isprintable()]
         plain = [text for text in texts if not set(text) & set("%^$\n")]
         yield from TEXTS.get(name, ("x",))

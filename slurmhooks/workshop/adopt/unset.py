@@ -6,7 +6,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING
 
-from slurmhooks.workshop.adopt import names
+from slurmhooks.workshop.adopt import lua_names
 from slurmhooks.workshop.adopt.tree import Binary, Expr, Index, Name
 from slurmhooks.workshop.adopt.values import Remark
 
@@ -69,29 +69,29 @@ class Unset:
                 yield Remark(
                     line, "unset", "warning", f"checks job_desc.{field} for nil, and nowhere for NO_VAL",
                     "it is never nil, so the check has no effect: if it is not given it is"
-                    f" {names.number_of_unset(field)}",
-                    f"job_desc.{field} == {names.unset_name(field)}",
+                    f" {lua_names.number_of_unset(field)}",
+                    f"job_desc.{field} == {lua_names.unset_name(field)}",
                 )  # fmt: skip
         for (field, line), (how, effect) in self._used.items():
             if field not in self._checked and self._nil.get(field) != line:
                 when = f"without {OPTION_OF[field]}" if field in OPTION_OF else "if it is not given"
                 yield Remark(
                     line, "unset", "warning", f"job_desc.{field} is {how}, and nowhere compared with NO_VAL",
-                    f"{when} it is {names.number_of_unset(field)}, and {effect}",
-                    f"job_desc.{field} ~= {names.unset_name(field)} and ...",
+                    f"{when} it is {lua_names.number_of_unset(field)}, and {effect}",
+                    f"job_desc.{field} ~= {lua_names.unset_name(field)} and ...",
                 )  # fmt: skip
 
 
 def _number(value: Value) -> float | None:
     """Return a constant number, also one of Slurm's."""
     if isinstance(value.constant, str):
-        return names.NUMBERS_UNSET.get(value.constant.removeprefix("slurm."))
+        return lua_names.NUMBERS_UNSET.get(value.constant.removeprefix("slurm."))
     return value.constant if isinstance(value.constant, float) else None
 
 
 def _result(sign: str, field: str, other: Value, *, is_left: bool) -> bool:
     """Return the result of a comparison of a number that is not given, by default with a usual number."""
-    unset, number = float(names.number_of_unset(field)), _number(other)
+    unset, number = float(lua_names.number_of_unset(field)), _number(other)
     number = USUAL if number is None else number
     return COMPARISONS[sign](unset, number) if is_left else COMPARISONS[sign](number, unset)
 
@@ -99,7 +99,7 @@ def _result(sign: str, field: str, other: Value, *, is_left: bool) -> bool:
 def _tells(sign: str, field: str, other: Value, *, is_left: bool) -> bool:
     """Tell whether a comparison with a number of Slurm, or as large as these, tells NO_VAL from usual numbers."""
     number = _number(other)
-    if number is None or number < names.NUMBERS_UNSET["NO_VAL16"]:
+    if number is None or number < lua_names.NUMBERS_UNSET["NO_VAL16"]:
         return False
     compare = COMPARISONS[sign]
     usual = compare(USUAL, number) if is_left else compare(number, USUAL)

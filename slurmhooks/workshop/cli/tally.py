@@ -25,7 +25,7 @@ from slurmhooks.workshop.cli.counts import (
 from slurmhooks.workshop.replay.report import NO_ACCOUNT
 
 if TYPE_CHECKING:
-    from slurmhooks.workshop.cli.names import Name
+    from slurmhooks.workshop.cli.anonymity import Name
 
 
 class Ends(NamedTuple):

@@ -10,8 +10,8 @@ import pytest
 from click.testing import Result
 
 from slurmhooks import identity
-from slurmhooks.cli import embedded_python, forked
-from slurmhooks.worker import requests
+from slurmhooks.cli import child, embedded_python
+from slurmhooks.worker import commands
 from tests.sets import put_in_force
 from tests.unit.cli.conftest import Machine, Site
 from tests.unit.cli.test_embedded_python import python
@@ -52,9 +52,9 @@ def answers(monkeypatch: pytest.MonkeyPatch, *found: dict[str, Any]) -> list[str
         asked.append(f"{text} {folder}")
         return list(found)
 
-    monkeypatch.setattr(requests, "ask", ask)
-    monkeypatch.setattr(requests, "names", lambda folder: ["name"])
-    monkeypatch.setattr(forked, "in_child", lambda function, *arguments: function(*arguments))
+    monkeypatch.setattr(commands, "ask", ask)
+    monkeypatch.setattr(commands, "names", lambda folder: ["name"])
+    monkeypatch.setattr(child, "in_child", lambda function, *arguments: function(*arguments))
     return asked
 
 

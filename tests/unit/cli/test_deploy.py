@@ -17,7 +17,7 @@ from slurmhooks.cli.bundles.store import Store
 from slurmhooks.files import durable
 from slurmhooks.handover import process, program
 from slurmhooks.power import delivery
-from slurmhooks.worker import requests
+from slurmhooks.worker import commands
 from tests.unit.cli.deploying import HANDLER, deploy, handlers, make, rollback
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def test_slurmctld_refuses(
         asked.append((call, Store(sysconfdir).deployed))
         return ["the workers refuse"] if call == when and len(asked) < 3 else []
 
-    monkeypatch.setattr(requests, "names", lambda folder: ["a socket"])
+    monkeypatch.setattr(commands, "names", lambda folder: ["a socket"])
     monkeypatch.setattr(controllers, "serve", lambda folder: answer("serve", folder))
     monkeypatch.setattr(controllers, "prepare", lambda folder, _: answer("prepare", folder))
     result = run("deploy", make("bad", HANDLER.format(2)), "--sysconfdir", site.etc)

@@ -18,7 +18,7 @@ import pytest
 
 from slurmhooks.cli import controllers
 from slurmhooks.cli.bundles.store import Store
-from slurmhooks.worker import requests
+from slurmhooks.worker import commands
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Call, Site
@@ -202,7 +202,7 @@ def test_killed_while_slurmctld_refuses(
     put(site, run, bundles[1])
     second = Store(site.etc).deployed
     put(site, run, bundles[0])
-    monkeypatch.setattr(requests, "names", lambda folder: ["a socket"])
+    monkeypatch.setattr(commands, "names", lambda folder: ["a socket"])
     monkeypatch.setattr(
         controllers, "serve", lambda folder: ["slurmctld refuses"] if Store(folder).deployed == second else []
     )

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from slurmhooks.cli import main
 from slurmhooks.collector import recording_orders
-from slurmhooks.worker import requests
+from slurmhooks.worker import commands
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
         return [{}, {"recording": orders, "status": {"requests": 3, "bytes": 5, "ended": None}, "runs": False}]
 
     (tmp_path / "slurm.conf").write_text("SlurmctldLogFile=/logs/slurmctld.log\nSlurmUser=root\n")
-    monkeypatch.setattr(requests, "ask", ask)
+    monkeypatch.setattr(commands, "ask", ask)
     return asked
 
 
@@ -86,7 +86,7 @@ def test_a_file_that_cannot_be_opened(
     """The command says why there is no recording."""
     monkeypatch.setattr("slurmhooks.cli.commands.record.PATIENCE", 0.0)
     answer = {"recording": {"file": "/some/file"}, "status": status, "runs": not status}
-    monkeypatch.setattr(requests, "ask", lambda *_: [answer])
+    monkeypatch.setattr(commands, "ask", lambda *_: [answer])
     code, text = record(tmp_path)
     assert code == 1
     assert finding in text

@@ -12,7 +12,7 @@ from slurmhooks.cli.bundles import archive
 from slurmhooks.cli.bundles.archive import File
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.findings import Finding
-from slurmhooks.worker import requests
+from slurmhooks.worker import commands
 from tests.unit.cli.deploying import HANDLER, deploy, handlers, make, rollback
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def test_a_refusal_without_a_history(
     one, two = (deploy(make(name, HANDLER.format(number)))["bundle"] for number, name in enumerate(("one", "two"), 1))
     (site.etc / "slurmhooks.d" / "events").unlink()
     with monkeypatch.context() as refusing:
-        refusing.setattr(requests, "names", lambda folder: ["a socket"])
+        refusing.setattr(commands, "names", lambda folder: ["a socket"])
         refusing.setattr(controllers, "prepare", lambda folder, _: [])
         refusing.setattr(controllers, "serve", lambda folder: ["refused"])
         result = run("deploy", make("three", HANDLER.format(3)), "--sysconfdir", site.etc)
@@ -63,7 +63,7 @@ def test_a_refusal_without_a_set(
     (site.etc / "slurmhooks.d" / "events").unlink()
     (site.etc / "slurmhooks.set").unlink()
     (site.etc / "slurmhooks.set").symlink_to("slurmhooks.d/sets/2")
-    monkeypatch.setattr(requests, "names", lambda folder: ["a socket"])
+    monkeypatch.setattr(commands, "names", lambda folder: ["a socket"])
     monkeypatch.setattr(controllers, "prepare", lambda folder, _: [])
     monkeypatch.setattr(controllers, "serve", lambda folder: ["refused"])
     assert run("deploy", make("two", HANDLER.format(2)), "--sysconfdir", site.etc).exit_code == 1

@@ -19,7 +19,7 @@ from slurmhooks.slurmctld.capture import Capture
 from slurmhooks.testing import FakeJob
 from slurmhooks.wire.message import Message, decode, text_value
 from slurmhooks.wire.protocol import DEFERRED, Fact, Type, What
-from slurmhooks.worker import requests
+from slurmhooks.worker import commands
 from slurmhooks.workshop.testing.job_submit import request_of
 from slurmhooks.workshop.testing.tables import tables_of
 
@@ -218,7 +218,7 @@ def test_one_recording_at_a_time(page: RecordingPage, tmp_path: Path) -> None:
 def test_a_name_that_is_too_long(page: RecordingPage, size: int) -> None:
     """A name for which the page or the request has no room is refused, and the supervisor continues."""
     wanted = '{"seconds": 60, "size": 1048576, "with": [], "tables": [], "file": "/%s"}'
-    text = (recording_orders.START + wanted % ("n" * size))[: requests.MAX_REQUEST]
+    text = (recording_orders.START + wanted % ("n" * size))[: commands.MAX_REQUEST]
     assert recording_orders.answer(text, page) == {"findings": ["the name of FILE is too long"]}
     assert not page.number
     assert not recording_orders.is_running(page)

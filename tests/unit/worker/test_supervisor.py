@@ -9,7 +9,7 @@ import pytest
 
 from slurmhooks.processes.control import Message
 from slurmhooks.wire.protocol import Availability, Control
-from slurmhooks.worker import requests
+from slurmhooks.worker import commands
 from tests.native.workers import PATIENCE, below, wait_for
 from tests.unit.worker.supervisors import HURRIED, Supervisor
 
@@ -160,8 +160,8 @@ def test_what_is_not_in_force_decides_nothing(supervisor: Supervisor, tmp_path: 
     worker = supervisor.receive(Control.WORKER)
     supervisor.receive(Control.SERVING)
     supervisor.put(load=CHANGES[change], settings={"on_unavailable": "accept"}, still=True)
-    request = requests.SERVE if CHANGES[change] else f"{requests.PREPARE}0123456789abcdef"
-    (answer,) = requests.ask(request, str(tmp_path), os.getuid(), PATIENCE)
+    request = commands.SERVE if CHANGES[change] else f"{commands.PREPARE}0123456789abcdef"
+    (answer,) = commands.ask(request, str(tmp_path), os.getuid(), PATIENCE)
     assert bool(answer) == bool(CHANGES[change])
     ended.touch()
     supervisor.receive(Control.DIED)  # its channel was closed

@@ -14,7 +14,7 @@ import pytest
 
 from slurmhooks.processes import control, descriptors
 from slurmhooks.wire.protocol import Control
-from slurmhooks.worker import requests
+from slurmhooks.worker import commands
 from tests.native.workers import PATIENCE, wait_for
 from tests.unit.worker.supervisors import Supervisor
 
@@ -266,7 +266,7 @@ def test_a_set_that_is_tried(supervisor: Supervisor, tmp_path: Path, what: str) 
     begun = f"BEGUN = {str(tmp_path / 'begun')!r}\n"
     code = f"{begun}{PREPARE}{textwrap.dedent(SERVING[what])}; time.sleep(1000)"
     supervisor.put(load=f"exec({code!r}, {{}})", still=True)
-    (answer,) = requests.ask(f"{requests.PREPARE}0123456789abcdef", str(tmp_path), os.getuid(), PATIENCE)
+    (answer,) = commands.ask(f"{commands.PREPARE}0123456789abcdef", str(tmp_path), os.getuid(), PATIENCE)
     assert answer.get("findings") or what == "worker", answer
     refused = f"has sent an invalid message, and is killed: kind {int(Control[what.upper()])}"
     wait_for(lambda: refused in supervisor.errors(), "refusal")

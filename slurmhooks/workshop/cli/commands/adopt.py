@@ -18,7 +18,7 @@ from slurmhooks.lua import finding
 from slurmhooks.lua.library import NoLuaError
 from slurmhooks.recording.contents import Contents
 from slurmhooks.recording.file import RecordingError, check_access
-from slurmhooks.workshop.adopt import commands, differs, requests, setup, slurms_plugin, spelling, steps, trial
+from slurmhooks.workshop.adopt import commands, differences, requests, setup, slurms_plugin, spelling, steps, trial
 from slurmhooks.workshop.adopt.answers import TrialRequest
 from slurmhooks.workshop.adopt.parser import NoParserError
 from slurmhooks.workshop.adopt.report import AdoptReport, Compared, Differs, Used
@@ -285,7 +285,7 @@ def _report(
         file=path, family=script.family, release=f"{release[0]}.{release[1]:02d}", lua=script.settings.version,
         functions=script.entries, not_read=script.damaged, uses=uses,
         found=script.remarks,
-        differences=differs.differences(script), comparisons=comparisons, why_not_compared=why, changes=changes,
+        differences=differences.differences(script), comparisons=comparisons, why_not_compared=why, changes=changes,
     )  # fmt: skip
 
 

@@ -16,8 +16,8 @@ from slurmhooks.slurmctld.actions import target_of
 from slurmhooks.slurmctld.asking import Asking
 from slurmhooks.slurmctld.effects import LAST_STATE
 from slurmhooks.slurmctld.views import Views
-from slurmhooks.workshop.cli import live
 from slurmhooks.workshop.cli.commands.try_.site_handlers import common, load
+from slurmhooks.workshop.cli.slurmctld import connect
 from slurmhooks.workshop.replay.audit import Audited, Auditor
 
 
@@ -110,7 +110,7 @@ def command(enforce_all: bool, sysconfdir: Path, files: tuple[Path, ...]) -> Non
     in a field, the job is not compared. Exit codes: 0 no finding, 1 jobs would be refused, 2 wrong use.
     """
     registry = load(sysconfdir, files, scripts=True, in_force=True)
-    slurmctld = live.connect(sysconfdir)
+    slurmctld = connect(sysconfdir)
     auditor = Auditor(slurmctld.tables, registry, slurmctld.query, enforce_all=enforce_all)
     table = Views(slurmctld.tables).table("jobs", Asking(slurmctld.tables, slurmctld.query()))
     jobs = [job for job in table.values() if int(job.job_state) <= LAST_STATE]

@@ -56,7 +56,7 @@ def command(user: str | None, account: str | None, sysconfdir: Path) -> None:
     from slurmhooks.rules.ready.quota import Quota, in_records
     from slurmhooks.site import sources as site
     from slurmhooks.slurmctld.asking import Asking
-    from slurmhooks.workshop.cli import live
+    from slurmhooks.workshop.cli.slurmctld import connect
 
     parameters.use(sysconfdir)
     path = site.config_path()
@@ -64,7 +64,7 @@ def command(user: str | None, account: str | None, sysconfdir: Path) -> None:
         rules = catalogue.of_config(path, site.located_config(path)[1])
     except ConfigError as error:
         raise Findings(error.findings) from error
-    slurmctld = live.connect(sysconfdir)
+    slurmctld = connect(sysconfdir)
     views, asking = Views(slurmctld.tables), Asking(slurmctld.tables, slurmctld.query())
     jobs, cluster = views.table("jobs", asking), Cluster(lambda name: views.table(name, asking))
     nothing: Any = SimpleNamespace(_release=views.job._release, _cluster=cluster, default_partition=None)

@@ -11,10 +11,10 @@ import click
 from slurmhooks.cli import output, parameters, progress
 from slurmhooks.cli.decisions import Log
 from slurmhooks.cli.findings import Finding
-from slurmhooks.collector.place import decisions_folder
+from slurmhooks.collector.folders import decisions_folder
 from slurmhooks.site import sources as site
+from slurmhooks.workshop.cli.anonymity import Numbered, plain
 from slurmhooks.workshop.cli.counts import KEPT, KINDS, CountsReport
-from slurmhooks.workshop.cli.names import Numbered, plain
 from slurmhooks.workshop.cli.tally import Tally
 
 CSV = ("rules", "days", "accounts", "users", "hooks")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from slurmhooks.lua.runtime import LuaState
-from slurmhooks.workshop.adopt.differs import differences
+from slurmhooks.workshop.adopt.differences import differences
 from slurmhooks.workshop.adopt.script import Script
 from slurmhooks.workshop.adopt.values import Settings
 

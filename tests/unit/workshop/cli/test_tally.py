@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from slurmhooks.cli import documents
 from slurmhooks.cli.decisions import Decision, Step, keys_of
+from slurmhooks.workshop.cli.anonymity import plain
 from slurmhooks.workshop.cli.counts import NO_USER, REQUESTS, CountsReport, Handler, Requests
-from slurmhooks.workshop.cli.names import plain
 from slurmhooks.workshop.cli.tally import Tally
 from slurmhooks.workshop.replay.report import NO_ACCOUNT
 

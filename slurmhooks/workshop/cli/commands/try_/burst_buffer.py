@@ -19,7 +19,7 @@ STAGES = tuple(spec.short_name for spec in POINTS["burst_buffer"].hooks)
 
 
 @dataclass(kw_only=True)
-class Report:
+class BurstBufferReport:
     """What a stage would do.
 
     Attributes:
@@ -41,7 +41,7 @@ class Report:
 @click.option("--script", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The job's script.")
 @click.option("--pool", help="For setup: the pool that the user asks for.")
 @click.option("--size", "wanted", default="0", help='For setup: the bytes that the user asks for, or "512MiB".')
-@site_handlers.common(Report)
+@site_handlers.common(BurstBufferReport)
 def command(
     stage: str,
     job_id: int,
@@ -70,7 +70,9 @@ def command(
     hook = f"burst_buffer.{stage}"
     result = run(registry, hook, buffer=buffer)
     labels = [handler.label for handler in registry.handlers(hook)]
-    report = Report(handlers=labels, passed=result.accepted, text=result.text, answer=result.changes.get("answer"))
+    report = BurstBufferReport(
+        handlers=labels, passed=result.accepted, text=result.text, answer=result.changes.get("answer")
+    )
     if output.wants_json():
         output.document(report)
     else:

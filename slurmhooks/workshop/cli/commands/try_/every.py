@@ -14,8 +14,8 @@ from slurmhooks.slurmctld.action import Action
 from slurmhooks.slurmctld.actions import Acting, ActingViews
 from slurmhooks.slurmctld.every import plan, staged
 from slurmhooks.slurmctld.taking import mode_of
-from slurmhooks.workshop.cli import live
 from slurmhooks.workshop.cli.commands.try_.site_handlers import common, load
+from slurmhooks.workshop.cli.slurmctld import connect
 
 
 @dataclass(kw_only=True)
@@ -68,7 +68,7 @@ def command(sysconfdir: Path, files: tuple[Path, ...]) -> None:
     handlers = registry.handlers("every")
     if not handlers:
         raise click.UsageError("there is no periodic handler: mark a function with @hook.every")
-    slurmctld = live.connect(sysconfdir)
+    slurmctld = connect(sysconfdir)
     views = ActingViews(slurmctld.tables)
     rules = [_try(handler, views, Acting(slurmctld.tables, slurmctld.query(), handler.label)) for handler in handlers]
     output.result(rules, _show)

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from slurmhooks.cli import SITE, forked
+from slurmhooks.cli import SITE, child
+from slurmhooks.cli.child import in_child
 from slurmhooks.cli.findings import Findings
-from slurmhooks.cli.forked import in_child
 from slurmhooks.entry.scripts_and_rules import of_files
 from slurmhooks.handlers import definitions
 
@@ -119,8 +119,8 @@ def test_a_call_that_does_not_come_back(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """The user soon reads which file it is; after some time it is a finding, and its process is killed."""
-    monkeypatch.setattr(forked, "SILENCE", 1.0)
-    monkeypatch.setattr(forked, "PATIENCE", 1.1)
+    monkeypatch.setattr(child, "SILENCE", 1.0)
+    monkeypatch.setattr(child, "PATIENCE", 1.1)
     (tmp_path / "slow.py").write_text("import time\ntime.sleep(1000)\n")
     with pytest.raises(Findings, match=r"more than 1.1 s.*slow\.py"):
         in_child(lambda: of_files([str(tmp_path / "slow.py")]).load())

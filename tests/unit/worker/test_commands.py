@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from slurmhooks.processes import descriptors
-from slurmhooks.worker import requests
+from slurmhooks.worker import commands
 from tests.native.workers import PATIENCE
 
 
@@ -19,12 +19,12 @@ def test_names_of_strangers() -> None:
     """Commands find the supervisor even if a user has a socket whose name contains line feeds."""
     with socket.socket(socket.AF_UNIX) as stranger:
         stranger.bind("\0slurmhooks\n\nx\n 1 2 3\n")
-        assert requests.names("/no/such/folder") == []
+        assert commands.names("/no/such/folder") == []
 
 
 def test_nobody_to_ask(tmp_path: Path) -> None:
     """Without a supervisor for a configuration there is no answer."""
-    assert requests.ask(requests.SERVE, str(tmp_path), 0, 1) == []
+    assert commands.ask(commands.SERVE, str(tmp_path), 0, 1) == []
 
 
 def bind(stack: ExitStack, name: str) -> socket.socket:
@@ -40,8 +40,8 @@ def test_sockets_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     if os.geteuid() != 0:
         pytest.skip("only root and SlurmUser may ask")
     monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
-    monkeypatch.setattr(requests, "CONNECT", 0.05)
-    start = requests.start_of_name(str(tmp_path))
+    monkeypatch.setattr(commands, "CONNECT", 0.05)
+    start = commands.start_of_name(str(tmp_path))
     with ExitStack() as stack:
         bind(stack, f"{start}\n\n")
         names = [f"{start}{number:016x}" for number in range(3)]
@@ -49,11 +49,11 @@ def test_sockets_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
             bind(stack, name)
             stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)).connect(f"\0{name}")
         bind(stack, f"{start}{os.getpid()}")
-        assert requests.names(str(tmp_path)) == names
-        assert requests.ask(requests.SERVE, str(tmp_path), 0, 1) == []
-        assert not requests.is_served(str(tmp_path), 0)
-        supervisors = [requests.Commands(), requests.Commands()]
-        assert len(requests.names(str(tmp_path))) == 5
+        assert commands.names(str(tmp_path)) == names
+        assert commands.ask(commands.SERVE, str(tmp_path), 0, 1) == []
+        assert not commands.is_served(str(tmp_path), 0)
+        supervisors = [commands.Commands(), commands.Commands()]
+        assert len(commands.names(str(tmp_path))) == 5
         for supervisor in supervisors:
             for end in supervisor.sockets:
                 end.close()
@@ -61,22 +61,22 @@ def test_sockets_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_supervisor_of_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only sockets of root and SlurmUser are asked."""
-    monkeypatch.setattr(requests, "peer", lambda connection: 12345)
+    monkeypatch.setattr(commands, "peer", lambda connection: 12345)
     with ExitStack() as stack:
-        listening = bind(stack, f"{requests.start_of_name(str(tmp_path))}{0:016x}")
-        assert requests.ask(requests.SERVE, str(tmp_path), os.getuid(), 1) == []
-        assert not requests.is_served(str(tmp_path), os.getuid())
+        listening = bind(stack, f"{commands.start_of_name(str(tmp_path))}{0:016x}")
+        assert commands.ask(commands.SERVE, str(tmp_path), os.getuid(), 1) == []
+        assert not commands.is_served(str(tmp_path), os.getuid())
         connection, _ = listening.accept()
         assert connection.recv(1) == b""
         connection.close()
 
 
-def end(served: requests.Commands, asked: requests.Command) -> None:
+def end(served: commands.Commands, asked: commands.Command) -> None:
     """Take the place of a supervisor that ends."""
     served.close()
 
 
-def without_descriptors(served: requests.Commands, asked: requests.Command) -> None:
+def without_descriptors(served: commands.Commands, asked: commands.Command) -> None:
     """Answer where no descriptor is free."""
 
     def full(content: dict[str, object]) -> int:
@@ -89,16 +89,16 @@ def without_descriptors(served: requests.Commands, asked: requests.Command) -> N
 
 @pytest.mark.parametrize("fault", [end, without_descriptors])
 def test_a_supervisor_that_does_not_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Callable[[requests.Commands, requests.Command], None]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Callable[[commands.Commands, commands.Command], None]
 ) -> None:
     """What a supervisor says nothing about is not accepted by it."""
     (tmp_path / "slurm.conf").write_text("")
     monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
-    served = requests.Commands()
-    assert requests.is_served(str(tmp_path), os.getuid())
+    served = commands.Commands()
+    assert commands.is_served(str(tmp_path), os.getuid())
 
     def serve() -> None:
-        asked: list[requests.Command] = []
+        asked: list[commands.Command] = []
         while not asked:
             ready, _, _ = select.select(served.sockets, [], [])
             asked = served.ready({each.fileno() for each in ready})
@@ -106,7 +106,7 @@ def test_a_supervisor_that_does_not_answer(
 
     thread = threading.Thread(target=serve)
     thread.start()
-    answers = requests.ask(f"{requests.PREPARE}0123456789abcdef", str(tmp_path), os.getuid(), PATIENCE)
+    answers = commands.ask(f"{commands.PREPARE}0123456789abcdef", str(tmp_path), os.getuid(), PATIENCE)
     thread.join()
     served.close()
-    assert answers == [{"findings": [requests.SILENT]}]
+    assert answers == [{"findings": [commands.SILENT]}]

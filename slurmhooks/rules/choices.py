@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Cases: conditions on a job, for rules that choose something for it."""
+"""Choices: values with the conditions under which a job gets them, for rules that choose something for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from slurmhooks.rules.request import Request
 
 
-class Case(Place):
+class Choice(Place):
     """A value that a job gets if it meets all conditions; without conditions, every job gets it."""
 
     to: Value = Field(description="what the job gets")
@@ -32,10 +32,10 @@ class Case(Place):
         return self.is_there(request, sure=False) and self.meets(request, sure=True, there=there)
 
 
-Cases = Annotated[tuple[Case, ...], Field(strict=False)]
+Choices = Annotated[tuple[Choice, ...], Field(strict=False)]
 
 
-def choose(cases: tuple[Case, ...], request: Request, *, partition: bool = False) -> int:
+def choose(cases: tuple[Choice, ...], request: Request, *, partition: bool = False) -> int:
     """Return which case is the first whose conditions a job meets; the number of cases if there is none.
 
     Args:
@@ -48,6 +48,6 @@ def choose(cases: tuple[Case, ...], request: Request, *, partition: bool = False
     return next(fits, len(cases))
 
 
-def effects(cases: tuple[Case, ...]) -> str:
+def effects(cases: tuple[Choice, ...]) -> str:
     """Describe cases in words."""
     return "; ".join(f"`{case.to}` for {case.described() or 'all others'}" for case in cases)

@@ -76,12 +76,12 @@ class Commands:
         return any(command.text == SERVE and command.generation is None for command in self._commands)
 
     def ready(self, fds: set[int]) -> list[Command]:
-        """Accept connections and return new requests.
+        """Accept connections and return those that have arrived.
 
         Args:
             fds: the descriptors that have something to read.
         """
-        requests = []
+        arrived = []
         for command in list(self._commands):
             if command.connection.fileno() in fds:
                 data = _receive(command.connection)
@@ -89,18 +89,18 @@ class Commands:
                     self._close(command)
                 else:
                     command.text = data.decode("utf-8", "replace")
-                    requests.append(command)
+                    arrived.append(command)
         if self._listening.fileno() in fds:
             try:
                 connection, _ = self._listening.accept()
             except OSError:
-                return requests
+                return arrived
             if peer(connection) in (0, os.getuid()) and len(self._commands) < MAX_CONNECTIONS:
                 connection.setblocking(False)
                 self._commands.append(Command(connection))
             else:
                 connection.close()
-        return requests
+        return arrived
 
     def loading(self, generation: int) -> None:
         """Note which generation the waiting commands wait for."""

@@ -14,7 +14,7 @@ from slurmhooks.files import slurm_conf
 from slurmhooks.slurmctld import NEEDS_SOURCES
 from slurmhooks.slurmctld.observation import late
 from slurmhooks.wire.tables import FILE_NAME, TableError, parse
-from slurmhooks.worker import requests
+from slurmhooks.worker import commands
 from slurmhooks.worker.channel import Channel
 from slurmhooks.worker.companion import asks
 
@@ -59,7 +59,7 @@ def connect(sysconfdir: Path) -> Slurmctld:
     if "record" not in tables:
         raise Finding(f"this needs the tables of slurmctld: {NEEDS_SOURCES}")
     try:
-        ends = requests.channels(slurm_conf.directory(), slurm_conf.slurm_user(), PATIENCE)
+        ends = commands.channels(slurm_conf.directory(), slurm_conf.slurm_user(), PATIENCE)
     except PermissionError as error:
         raise Finding(str(error)) from error
     if not ends:

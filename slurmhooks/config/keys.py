@@ -90,7 +90,7 @@ class Key:
         return size(value) if self.kind >= SIZE else value
 
     def _is_text(self, value: object) -> bool:
-        if type(value) is not str or not value or (self.words and value not in self.words):
+        if type(value) is not str or not value or "\0" in value or (self.words and value not in self.words):
             return False
         try:
             return self.check is None or self.check(value) is not None

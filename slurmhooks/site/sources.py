@@ -140,13 +140,11 @@ def _plain_tables(path: str) -> dict[str, dict[str, Any]] | None:
     from slurmhooks.config import plain
 
     try:
-        text = trusted.read(path).removeprefix(BYTE_ORDER_MARK).decode()  # "utf-8-sig" is a module in a file
-        tables = tomllib.loads(text)
+        # "utf-8-sig" is a module in a file
+        tables = tomllib.loads(trusted.read(path).removeprefix(BYTE_ORDER_MARK).decode())
     except FileNotFoundError:
         return {} if paths.is_absent(path) else None
     except (LoadError, OSError, ValueError, RecursionError):
-        return None
-    if "0000" in text:  # perhaps a NUL byte: the model says where it is
         return None
     for name, entries in tables.items():
         rows = plain.TABLES.get(name)

@@ -139,7 +139,7 @@ def test_notices_once_a_day(site: Site) -> None:
     said = [sbatch(site, "-t1", user=user) for _ in range(4)]
     assert [len(lines(text, f"hello {user}")) for text in said] == [1, 0, 0, 0], said
     assert "hello alice" in sbatch(site, "-t1", "-n1", user="alice")
-    site.cluster.put(RULES.replace('"hello"', '"once again"'), TOML)
+    site.cluster.put(RULES.replace('"hello"', '"once"') + "# again\n", TOML)
     assert "hello" not in sbatch(site, "-t1", user=user)
     assert "hello" not in sbatch(site, "-t1", user="alice")
 

@@ -12,7 +12,7 @@ from slurmhooks.cli import build_record, configuration, controllers, output, par
 from slurmhooks.cli.bundles import signature
 from slurmhooks.cli.checks import plugins
 from slurmhooks.cli.findings import Finding, Findings
-from slurmhooks.collector import folders
+from slurmhooks.collector.folders import decisions_folder, spool_folder
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.files import home, slurm_conf
 from slurmhooks.files.paths import matches
@@ -72,13 +72,7 @@ def left(sysconfdir: Path) -> list[str]:
     else:
         names += [name for pattern in read.hooks.paths for name in matches(home.placed(pattern, folder))]
         spool, log = read.jobcomp.spool, read.decisions.folder
-    names += [
-        folders.spool_folder(None),
-        folders.spool_folder(spool),
-        folders.decisions_folder(log),
-        health.FOLDER,
-        state_file.FOLDER,
-    ]
+    names += [spool_folder(None), spool_folder(spool), decisions_folder(log), health.FOLDER, state_file.FOLDER]
     kept = sorted({name for name in names if os.path.lexists(name)})
     return [name for name in kept if not any(name.startswith(f"{other}/") for other in kept)]
 

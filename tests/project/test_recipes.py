@@ -25,7 +25,6 @@ def needed(extra: str = "") -> dict[str, str]:
     [
         ("debian/control", r"python3-{dashed} \(>= {version}\)"),
         ("slurmhooks.spec", r"Requires: +python%{{python3_pkgversion}}-{name} >= {version}\n"),
-        ("spack/package.py", r'"py-{dashed}@{version}:"'),
     ],
 )
 def test_recipes_have_the_dependencies(file: str, pattern: str) -> None:

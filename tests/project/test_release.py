@@ -51,11 +51,8 @@ class Clone:
 
 
 def prepare(clone: Clone, version: str = VERSION) -> None:
-    """Write what RELEASING.md requires: the version, also in the recipe, and its section of the changelog."""
+    """Write what RELEASING.md requires: the version and its section of the changelog."""
     clone.write("slurmhooks/_version.py", f'"""The version."""\n\n__version__ = "{version}"\n')
-    folder = clone.folder / "contrib" / "packaging" / "easybuild"
-    shutil.rmtree(folder, ignore_errors=True)
-    clone.write(f"contrib/packaging/easybuild/slurmhooks-{version}-x.eb", f"version = '{version}'\n")
     clone.write("CHANGELOG.md", f"# Changelog\n\n## [{version}] - 2026-01-02\n")
     for path in (clone.folder / "changelog.d").glob("*.*.md"):
         path.unlink()
@@ -77,7 +74,6 @@ def test_refusals(clone: Clone) -> None:
     prepare(clone, "7.9.0.dev1")
     clone.write("CHANGELOG.md", f"## [{VERSION}] - 2026-01-02\n")
     clone.write("changelog.d/1.fixed.md", "x")
-    clone.write("contrib/packaging/easybuild/slurmhooks-1-x.eb", "version = '1'\n")
     done = clone.release()
     assert done.returncode == 1
     for finding in (
@@ -85,7 +81,6 @@ def test_refusals(clone: Clone) -> None:
         "the tree has changes that are not committed",
         f"CHANGELOG.md: the first section is '## [{VERSION}] - 2026-01-02', not that of 7.9.0.dev1",
         "changelog.d has fragments, such as changelog.d/1.fixed.md: towncrier build --version 7.9.0.dev1",
-        "contrib/packaging/easybuild/slurmhooks-1-x.eb: neither its name nor its version may be other than 7.9.0.dev1",
     ):
         assert f"release: {finding}" in done.stderr
     assert not (clone.folder / "dist").exists()

@@ -69,7 +69,9 @@ if TYPE_CHECKING:
     class RuleTexts(controller.RuleTexts, Section): ...
 else:
     MODELS = {name: _model(table, Section) for name, table in {**keys.TABLES, **controller.TABLES}.items()}
-    globals().update({model.__name__: model for model in MODELS.values()})
+    Decisions, JobComp, JobSubmit, Metrics = (
+        MODELS[name] for name in ("decisions", "jobcomp", "job_submit", "metrics")
+    )
     Tables = create_model(
         "Tables", __base__=Section, __module__=__name__, **{name: (model, model()) for name, model in MODELS.items()}
     )

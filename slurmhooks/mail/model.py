@@ -16,6 +16,7 @@ from slurmhooks.log import log, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from email.message import EmailMessage
 
 EVENTS = {
     "Began": "BEGIN",
@@ -146,8 +147,6 @@ class Mail:
             Reject: the server refuses all recipients, the sender or the content for good.
             OSError: the server is away, or refuses for now; the mail is delivered again later.
         """
-        import smtplib
-        import ssl
         from email.message import EmailMessage
         from email.utils import formatdate
 
@@ -161,6 +160,16 @@ class Mail:
         message["Auto-Submitted"] = "auto-generated"
         message.add_header("To", ", ".join(to))
         message.set_content((self.text if text is None else text).encode("utf-8", "backslashreplace").decode())
+        self._transmit(server, sender, to, message, starttls=starttls, login=login, timeout=timeout)
+
+    def _transmit(
+        self, server: str, sender: str, to: list[str], message: EmailMessage, *, starttls: bool,
+        login: tuple[str, str] | None, timeout: float,
+    ) -> None:  # fmt: skip
+        """Give a message to the server; see send()."""
+        import smtplib
+        import ssl
+
         connection = smtplib.SMTP(server, timeout=timeout)
         with closing(connection):
             if starttls:

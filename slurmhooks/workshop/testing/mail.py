@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.handlers import dispatch
@@ -11,6 +12,7 @@ from slurmhooks.workshop.testing.jobcomp import FakeEvent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from email.message import EmailMessage
 
     from slurmhooks.handlers.dispatch import Outcome
     from slurmhooks.handlers.registry import Registry
@@ -22,8 +24,8 @@ class FakeMail(Mail):
     """A ``mail`` that sends nothing.
 
     Attributes:
-        sent: what handlers have sent: for ``mail.send`` the addresses, subject and text, for ``mail.post`` URL and
-            body.
+        sent: what handlers have sent: for ``mail.send`` server, sender, addresses, subject and text, for ``mail.post``
+            URL and body.
     """
 
     sent: list[dict[str, Any]]
@@ -57,15 +59,14 @@ class FakeMail(Mail):
         )
         object.__setattr__(self, "sent", [])
 
-    def send(self, server: str = "localhost", **keywords: Any) -> None:
+    def _transmit(self, server: str, sender: str, to: list[str], message: EmailMessage, **_: Any) -> None:
         """Note what would be sent."""
-        given = {"to": self.addresses, "subject": self.subject, "text": self.text}
-        given |= {name: value for name, value in keywords.items() if name in given and value is not None}
-        self.sent.append({"server": server, **given})
+        content = {"subject": str(message["Subject"]), "text": message.get_content()}
+        self.sent.append({"server": server, "sender": sender, "to": to, **content})
 
-    def post(self, url: str, body: object, **_: Any) -> None:
-        """Note what would be sent."""
-        self.sent.append({"url": url, "body": body})
+    def post(self, url: str, body: object, *, headers: Mapping[str, str] | None = None, timeout: float = 20.0) -> None:
+        """Note what would be sent, in JSON."""
+        self.sent.append({"url": url, "body": json.loads(json.dumps(body))})
 
 
 def handle(registry: Registry, hook: str, given: Mapping[str, Any]) -> Outcome:

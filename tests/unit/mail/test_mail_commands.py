@@ -27,6 +27,28 @@ def test_try_mail_sends_nothing(site: Site) -> None:
     assert (sent["to"], sent["subject"]) == (["a", "b"], "TIME_LIMIT_80")
 
 
+@pytest.mark.parametrize(
+    ("call", "right"),
+    [
+        ("mail.send('smtp', sender='a@x.org', domain='x.org')", True),
+        ("mail.send('smtp', domain='x.org')", False),
+        ("mail.send('smtp', sender='a@x.org', sendr='a')", False),
+        ("mail.send('smtp', sender='a@x.org', to=['\"b\"@x.org'])", False),
+        ("mail.post('http://x', {'text': mail.text}, headers={'A': 'b'})", True),
+        ("mail.post('http://x', {mail})", False),
+        ("mail.post('http://x', 'a', header={})", False),
+    ],
+)
+def test_the_kit_refuses_what_a_delivery_refuses(site: Site, call: str, right: bool) -> None:
+    """A call that could never send anything is a bug or a refusal in the kit, too; a right one shows what is sent."""
+    site.hooks(f"@hook.mail\ndef handle(mail):\n    {call}\n")
+    mail = FakeMail("END", user="alice")
+    assert run(site.folder / "hooks.py", "mail", mail=mail).accepted is right
+    assert len(mail.sent) == right
+    if "send" in call and right:
+        assert (mail.sent[0]["sender"], mail.sent[0]["to"]) == ("a@x.org", ["alice@x.org"])
+
+
 def test_the_kit(site: Site) -> None:
     """`run` calls the handlers of a mail, with or without a record, and of a reservation."""
     site.hooks(

@@ -55,6 +55,7 @@ def command(
     else:
         click.echo(shown(f"mail: {', '.join(labels) or 'no handlers'}"))
         for sent in mail.sent:
-            click.echo(shown(", ".join(f"{name} {value}" for name, value in sent.items())))
+            for name, value in sent.items():
+                click.echo(shown(f"  {name}: {', '.join(value) if name == 'to' else str(value).rstrip()}"))
         click.echo(shown("passed" if report.passed else f"refused or failed: {report.text}"))
     sys.exit(0 if report.passed else 1)

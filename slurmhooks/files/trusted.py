@@ -281,7 +281,7 @@ def refuse_exposed(
     else:
         repair += sealed.elsewhere(descriptor, status.st_uid)
     subject = "it" if component == path else component
-    raise LoadError([visible(f"{path}: {subject} {what}{reach}, and Slurm would run what they put there: {repair}")])
+    raise LoadError([visible(f"{path}: {subject} {what}{reach}, and what they put there would run: {repair}")])
 
 
 def _is_hidden(descriptor: int, status: stat_result) -> bool:

@@ -52,7 +52,7 @@ def test_a_folder_that_others_can_write(host: Host, point: str, repair: str) -> 
     run = host.run(script)
     assert run.one(command).rc != 0
     assert run.said("ran") == []
-    text = f"Slurm would run what they put there: {repair} {host.folder}"
+    text = f"what they put there would run: {repair} {host.folder}"
     # Without a manifest, scrun ends when it reads scrun.lua.
     assert text in str(run.one("lua")["why"]) if point == "scrun" else text in run
 
@@ -91,4 +91,4 @@ def test_packages_that_others_can_write(host: Host, point: str) -> None:
     run = host.run(script)
     assert run.one(command).rc != 0
     assert run.said("imported") == []
-    assert f"Slurm would run what they put there: chown root {module}" in run
+    assert f"what they put there would run: chown root {module}" in run

@@ -2,6 +2,7 @@
 """Commands about mails, and about starts and ends of reservations."""
 
 import json
+import re
 import time
 
 import pytest
@@ -47,6 +48,19 @@ def test_the_kit_refuses_what_a_delivery_refuses(site: Site, call: str, right: b
     assert len(mail.sent) == right
     if "send" in call and right:
         assert (mail.sent[0]["sender"], mail.sent[0]["to"]) == ("a@x.org", ["alice@x.org"])
+
+
+def test_try_mail_shows_a_bug(site: Site) -> None:
+    """The traceback that users are told the id of, and what handlers log, is in the output."""
+    site.hooks("from slurmhooks import log\n@hook.mail\ndef handle(mail):\n    log.info('about %d', 7)\n    1 / 0\n")
+    command = ["try", "mail", "--job", "7", "--hooks", str(site.folder / "hooks.py"), "--really"]
+    done = CliRunner().invoke(main, command)
+    assert done.exit_code == 1, done.output
+    said = re.search(r"error ([0-9a-f]{8})", done.stdout)
+    assert said is not None
+    assert f"error {said[1]}: ZeroDivisionError" in done.stdout
+    assert "info: about 7" in done.stdout
+    assert "ZeroDivisionError" in "".join(json.loads(CliRunner().invoke(main, [*command, "--json"]).stdout)["log"])
 
 
 def test_the_kit(site: Site) -> None:

@@ -2,14 +2,11 @@
 """`try burst_buffer`: run the handlers of a stage of a burst buffer here."""
 
 import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from slurmhooks.cli import output
-from slurmhooks.cli.findings import shown
 from slurmhooks.config.keys import size
 from slurmhooks.hooks.points import POINTS
 from slurmhooks.testing import FakeBurstBuffer, run
@@ -27,12 +24,14 @@ class BurstBufferReport:
         passed: all handlers passed.
         text: the refusal, or the line about a bug; null if all passed.
         answer: what Slurm would get; null: nothing.
+        log: what handlers log.
     """
 
     handlers: list[str]
     passed: bool
     text: str | None
     answer: str | None
+    log: list[str]
 
 
 @click.command("burst_buffer")
@@ -70,14 +69,6 @@ def command(
     hook = f"burst_buffer.{stage}"
     result = run(registry, hook, buffer=buffer)
     labels = [handler.label for handler in registry.handlers(hook)]
-    report = BurstBufferReport(
-        handlers=labels, passed=result.accepted, text=result.text, answer=result.changes.get("answer")
-    )
-    if output.wants_json():
-        output.document(report)
-    else:
-        click.echo(shown(f"{stage}: {', '.join(labels) or 'no handlers'}"))
-        if report.answer is not None:
-            click.echo(shown(f"answer: {report.answer.rstrip()}"))
-        click.echo(shown("passed" if report.passed else f"refused or failed: {report.text}"))
-    sys.exit(0 if report.passed else 1)
+    answer = result.changes.get("answer")
+    report = BurstBufferReport(handlers=labels, passed=result.accepted, text=result.text, answer=answer, log=result.log)
+    site_handlers.finish(report, stage, [] if answer is None else [f"answer: {answer.rstrip()}"], result.log)

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`try mail`: run the handlers of MailProg here, and show what they would send."""
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from slurmhooks.cli import output
-from slurmhooks.cli.findings import shown
 from slurmhooks.testing import FakeMail, run
 from slurmhooks.workshop.cli.commands.try_ import site_handlers
 from slurmhooks.workshop.testing.mail import WORDS
@@ -24,12 +21,14 @@ class MailReport:
         passed: all handlers passed.
         text: the refusal, or the line about a bug; null if all passed.
         sent: what would be sent by `mail.send` and `mail.post`.
+        log: what handlers log.
     """
 
     handlers: list[str]
     passed: bool
     text: str | None
     sent: list[dict[str, Any]]
+    log: list[str]
 
 
 @click.command("mail")
@@ -49,13 +48,10 @@ def command(
     mail = FakeMail(event, job_id=job_id, user=user, recipients=recipients)
     result = run(registry, "mail", mail=mail)
     labels = [handler.label for handler in registry.handlers("mail")]
-    report = MailReport(handlers=labels, passed=result.accepted, text=result.text, sent=mail.sent)
-    if output.wants_json():
-        output.document(report)
-    else:
-        click.echo(shown(f"mail: {', '.join(labels) or 'no handlers'}"))
-        for sent in mail.sent:
-            for name, value in sent.items():
-                click.echo(shown(f"  {name}: {', '.join(value) if name == 'to' else str(value).rstrip()}"))
-        click.echo(shown("passed" if report.passed else f"refused or failed: {report.text}"))
-    sys.exit(0 if report.passed else 1)
+    report = MailReport(handlers=labels, passed=result.accepted, text=result.text, sent=mail.sent, log=result.log)
+    sent = (
+        f"  {name}: {', '.join(value) if name == 'to' else str(value).rstrip()}"
+        for each in mail.sent
+        for name, value in each.items()
+    )
+    site_handlers.finish(report, "mail", sent, result.log)

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`try power`: run the power hooks here, and set no node down."""
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from slurmhooks.cli import output
-from slurmhooks.cli.findings import shown
 from slurmhooks.hooks.points import POINTS
 from slurmhooks.job_submit.strings.nodes import expand_nodes
 from slurmhooks.job_submit.strings.notation import NotationError
@@ -76,9 +73,4 @@ def command(
     outcome = power.handle(registry, name, given)
     labels = [handler.label for handler in registry.handlers(name)]
     report = PowerReport(hook=name, handlers=labels, passed=outcome.passed, text=outcome.text)
-    if output.wants_json():
-        output.document(report)
-    else:
-        click.echo(shown(f"{name}: {', '.join(labels) or 'no handlers'}"))
-        click.echo(shown("passed" if report.passed else f"refused or failed: {report.text}"))
-    sys.exit(0 if report.passed else 1)
+    site_handlers.finish(report, name)

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -85,6 +85,18 @@ def show_verdict(result: Result | Launch, place: str = "") -> None:
 def as_read(result: Result | Launch) -> str | None:
     """Return the text of a refusal as its user reads it, with the label of the handler."""
     return labelled(result.text, None if isinstance(result, Launch) else result.label)
+
+
+def finish(report: Any, title: str, lines: Iterable[str] = (), log: Sequence[str] = ()) -> NoReturn:
+    """Print the report of a call of a program: what it is, lines about it, whether it has passed, and the log."""
+    if output.wants_json():
+        output.document(report)
+    else:
+        for line in (f"{title}: {', '.join(report.handlers) or 'no handlers'}", *lines):
+            click.echo(shown(line))
+        click.echo(shown("passed" if report.passed else f"refused or failed: {report.text}"))
+        output.show("log", log)
+    sys.exit(0 if report.passed else 1)
 
 
 def common(model: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:

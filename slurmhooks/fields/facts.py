@@ -50,8 +50,8 @@ class Facts(TypedDict, total=False):
         lua: see :class:`InLua`.
         secret: whether the text may hold a password: then it is neither recorded nor logged, unless a site asks for it
             by this name; None: it may not.
-        in_updates: the number that scontrol sends in an update that does not name the field; without it, the field is
-            unset then.
+        in_updates: the number that scontrol sends in an update that does not name the field, as long as updates cannot
+            change it; without it, the field is unset then.
         zero_leaves: an update leaves the field as it is by 0.
         in_record: names of the field in the record of the job, of which the first that is set counts; without it, the
             record has the same name.

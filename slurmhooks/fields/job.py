@@ -100,7 +100,7 @@ class JobFields:
     req_nodes = Text("Nodes that the job must get, as a node list.", lua=RW, secret=None)
     req_switch = Number(32, "Maximum number of leaf switches.", lua=RW)
     segment_size = Number(16, "Nodes in each segment, with topology/block.", since="24.05", lua=RW.since("25.11"),
-                          in_updates=0, zero_leaves=True)  # fmt: skip
+                          in_updates=0)  # fmt: skip
     shared = OneOf(16, Shared, "With whom the nodes are shared.", lua=RW)
     wait4switch = Number(32, "How long to wait for that number of switches.", unit="seconds", lua=RW)
 

@@ -18,16 +18,14 @@ from slurmhooks.wire.message import MessageError
 _MEMBERS = """
     account admin_comment array_inx begin_time burst_buffer cluster_features clusters comment contiguous core_spec
     cores_per_socket cpus_per_task cpus_per_tres deadline delay_boot dependency end_time exc_nodes extra features
-    job_size_str licenses mail_type mail_user max_cpus max_nodes mem_per_tres min_cpus min_nodes name network nice
-    ntasks_per_node ntasks_per_socket ntasks_per_tres num_tasks partition pn_min_cpus pn_min_memory pn_min_tmp_disk
-    prefer priority qos reboot req_nodes req_switch requeue reservation shared site_factor sockets_per_node std_err
-    std_in std_out threads_per_core time_limit time_min tres_bind tres_freq tres_per_job tres_per_node tres_per_socket
-    tres_per_task wait4switch wckey work_dir
+    job_size_str licenses mail_type mail_user max_cpus max_nodes mcs_label mem_per_tres min_cpus min_nodes name network
+    nice ntasks_per_node ntasks_per_socket ntasks_per_tres num_tasks partition pn_min_cpus pn_min_memory pn_min_tmp_disk
+    prefer priority qos reboot req_nodes req_switch requeue reservation segment_size shared site_factor sockets_per_node
+    std_err std_in std_out threads_per_core time_limit time_min tres_bind tres_freq tres_per_job tres_per_node
+    tres_per_socket tres_per_task wait4switch wckey work_dir
 """
-MEMBERS = frozenset(_MEMBERS.split())
-"""The members of a request that slurmctld reads in an update; all others, which a client may send, it ignores."""
-NOT_IN_2205 = frozenset({"std_err", "std_in"})
-"""Of these, what 22.05 ignores."""
+_SINCE = {"mcs_label": (25, 5), "segment_size": (26, 11), "std_err": (23, 2), "std_in": (23, 2)}
+"""The first release with each of these that is not in all releases."""
 
 _OF_ASSOCIATION = ("account", "partition", "reservation")
 DEPENDS = {
@@ -38,11 +36,23 @@ DEPENDS = {
 """The fields of a request on which another one depends: those that slurmctld works out, and the partition."""
 
 
+def members(release: Release) -> frozenset[str]:
+    """Return the members that slurmctld reads in an update; all others, which a client may send, it ignores."""
+    return frozenset(name for name in _MEMBERS.split() if release >= _SINCE.get(name, release))
+
+
 @cache
 def fields(release: Release = NEWEST) -> frozenset[str]:
     """Return the fields that an update may change in a release."""
-    members = MEMBERS if release >= (23, 2) else MEMBERS - NOT_IN_2205
-    return frozenset(name for name, row in rows(JobFields).items() if members.intersection(row.members))
+    read = members(release)
+    return frozenset(name for name, row in rows(JobFields).items() if read.intersection(row.members))
+
+
+@cache
+def ignores(name: str, release: Release) -> bool:
+    """Tell whether slurmctld ignores a field in an update; scontrol sends few of these, other clients can send all."""
+    own = rows(JobFields)
+    return name in own and bool(own[name].members) and name not in fields(release)
 
 
 @cache

@@ -217,5 +217,5 @@ def test_what_updates_change(cluster: Cluster) -> None:
     function = text[start : text.index("\n}\n", start)]
     read = set(re.findall(r"\bjob_(?:desc|specs)->(\w+)", function))
     others = {"alloc_sid", "bitflags", "fed_siblings_viable", "licenses_tot", "tres_req_cnt", "user_id"}
-    lacks = {"extra", "job_size_str"} | updates.NOT_IN_2205 if cluster.version < (23, 2) else set()
-    assert read - others == updates.MEMBERS - lacks
+    lacks = {"extra", "job_size_str"} if cluster.version < (23, 2) else set()
+    assert read - others == updates.members(cluster.version) - lacks

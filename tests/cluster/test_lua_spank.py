@@ -78,7 +78,7 @@ def test_every_callback_is_called(probed: Facts) -> None:
 
 def test_the_handle(lua: Site, probed: Facts) -> None:
     """The handle is a table with context, the script's own arguments, version, and remote() as text."""
-    version = lua.root("sinfo --version").split()[1].split("-")[0]
+    version = lua.root("sinfo --version").split()[1]
     for place in PLACES:
         remote = "yes" if place.endswith("@remote") else "no"
         seen = {row.rsplit(" ", 1)[0] for row in probed[place]["handle"]}

@@ -165,7 +165,7 @@ def test_a_refused_epilog_of_an_expedited_requeue(lent: Site) -> None:
     if lent.since < (25, 11):
         pytest.skip("this release has no --requeue=expedite")
     use(lent, EPILOG)
-    fails_once = """--wrap 'test -n "$SLURM_RESTART_COUNT"'"""
+    fails_once = """--wrap 'test "${SLURM_RESTART_COUNT:-0}" -gt 0'"""  # 26.11 sets it to 0
     said = lent.shell(f"sbatch --requeue=expedite -N1 -o /dev/null {fails_once}")
     assert said.returncode == 0, said.stdout
     rows = lent.wait_for_records(2, place="job_epilog") and lent.records()

@@ -194,7 +194,7 @@ def test_another_release(recorded: Recorded, tmp_path: Path) -> None:
     file, rule = tmp_path / "file", tmp_path / "rule.py"
     file.write_bytes(base64.b64decode(data))
     rule.write_text(NEW)
-    release = recorded.site.cluster.release
+    release = recorded.site.cluster.release.partition("-")[0]  # of a release candidate
     report = compare(file, rule, release="26.05")
     assert any(note.startswith(f"recorded on Slurm {release}") for note in report.notes), report.notes
     assert {found.rule: (found.more, found.fewer) for found in report.rules} == {

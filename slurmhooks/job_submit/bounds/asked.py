@@ -37,8 +37,6 @@ FIELDS = (
 NOT_IN_RECORDS = frozenset({"shared"})
 """Fields that a record does not have; it has whole_node instead."""
 _ROWS = rows(JobFields)
-NOT_IN_UPDATES = frozenset(name for name, row in _ROWS.items() if row.members) - updates.fields()
-"""Fields that slurmctld ignores in an update; scontrol cannot send most of them, but other clients can."""
 WHOLE_NODE_REQUIRED = 1
 """The bit of details.whole_node that --exclusive sets."""
 BITS_OF_WHOLE_NODES = (23, 2)
@@ -219,7 +217,7 @@ class Reader:
 
     def _given(self, name: str) -> Any:
         """Return a field of the request itself."""
-        if self._modify and name in NOT_IN_UPDATES:
+        if self._modify and updates.ignores(name, release_of(self._job._release)):
             return None
         value = getattr(self._job, name, None)
         return None if self._modify and value == 0 and name in ZERO_LEAVES else value

@@ -9,7 +9,8 @@ from pydantic import BaseModel, Field, PrivateAttr, WithJsonSchema, model_valida
 
 from slurmhooks.errors import Reject
 from slurmhooks.fields.flag_rows import Flag
-from slurmhooks.job_submit.bounds.asked import NOT_IN_UPDATES
+from slurmhooks.fields.rows import release_of
+from slurmhooks.job_submit.updates import ignores
 from slurmhooks.rules import resources
 from slurmhooks.rules.base import Rule
 from slurmhooks.rules.choices import Choice, Choices, choose, effects
@@ -313,7 +314,7 @@ def assign(rule: Set | Copy, request: Request, value: Any) -> None:
         value |= asked
     if value is None or value == asked or (asked is None and request.modify and value == request.get(field)):
         return
-    if request.modify and field in NOT_IN_UPDATES:  # slurmctld would ignore it
+    if request.modify and ignores(field, release_of(request.job._release)):  # slurmctld would ignore it
         text = f"no update changes {option_of(request, option_name(field))} to {shown(field, value)}: submit a new job"
         raise Reject(rule.with_help(text), code="ESLURM_ACCESS_DENIED")
     given = asked is not None and asked != SENT.get(field) and request.sets((field,))

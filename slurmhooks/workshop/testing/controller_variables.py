@@ -32,7 +32,10 @@ FIELDS = (
     *("alloc_partition", "array_job_id", "array_task_id", "het_job_id", "het_job_offset", "partition", "wckey"),
 )
 """The fields that the variables of a prolog need."""
-MISSING = ("SLURM_JOB_CPUS_PER_NODE", "SLURM_JOB_NUM_NODES", "SLURM_JOB_OVERSUBSCRIBE")
+MISSING = (
+    *("SLURM_JOB_CPUS_PER_NODE", "SLURM_JOB_EXCLUSIVE", "SLURM_JOB_NUM_NODES", "SLURM_JOB_OVERSUBSCRIBE"),
+    "SLURM_JOB_SLUID",
+)
 """Variables that do not follow from what a record has."""
 
 

@@ -30,7 +30,7 @@ from slurmhooks.fields.rows import (
     rows,
     sluid_number,
 )
-from slurmhooks.job_submit import model
+from slurmhooks.job_submit import model, updates
 from slurmhooks.job_submit.model import VIEWS
 from slurmhooks.job_submit.origin import OF_REQUESTS
 from slurmhooks.slurmctld.asking import Struct
@@ -159,10 +159,11 @@ def request_of(job: FakeJob, hook: str, record: FakeRecord | None = None) -> Fak
     if job._state.modify:
         record = record or FakeRecord(release=release_of_view(job))
         flags = sum(int(flag) for name, flag in DEFAULTS.items() if getattr(job, name) is None)
+        changed = updates.fields(release_of(release_of_view(job)))
         sent: dict[str, object] = {
             name: row.facts["in_updates"]
             for name, row in rows(type(job)).items()
-            if "in_updates" in row.facts and name not in job._missing and getattr(job, name) is None
+            if "in_updates" in row.facts and name not in {*job._missing, *changed} and getattr(job, name) is None
         }
         sent |= {"user_id": record.user_id, "group_id": None, "user_name": record.user_name}
         sent |= {"bitflags": int(job.bitflags or 0) | flags, "job_id_str": job.job_id_str or str(record.job_id)}

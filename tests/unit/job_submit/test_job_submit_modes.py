@@ -148,7 +148,8 @@ def test_an_update_of_a_job_that_slurmctld_does_not_send() -> None:
         ("gpu", False, None),
         ("gpu", True, ["gpu"]),
     ):
-        job: Any = SimpleNamespace(_record=None, _modify=True, _cluster=None, account=names, partition=names)
+        job: Any = SimpleNamespace(_release="26.05", _record=None, _modify=True, _cluster=None)
+        job.account = job.partition = names
         subject = Subject(job, ahead=ahead)
         assert (subject.accounts, subject.partitions) == (expected, expected)
 

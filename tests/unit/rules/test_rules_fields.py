@@ -15,7 +15,7 @@ from slurmhooks.fields.rows import NEWEST, rows
 from slurmhooks.rules import catalogue, lines
 from slurmhooks.rules.lines import LINES
 from slurmhooks.rules.request import Request, Site
-from slurmhooks.testing import FakeJob, run
+from slurmhooks.testing import FakeJob, FakeRecord, run
 from tests.unit.rules.conftest import Rules
 
 
@@ -161,3 +161,11 @@ def test_an_older_rule_without_its_keys(rules: Rules, name: str) -> None:
     """What was an error of an older rule stays one: without its keys it would forbid everything."""
     with pytest.raises(LoadError, match="needs"):
         rules(f'[[rule]]\nrule = "{name}"\n')
+
+
+@pytest.mark.parametrize(("release", "changes"), [("24.11", False), ("25.05", True), ("26.05", True)])
+def test_a_field_that_updates_change_since_a_release(rules: Rules, release: str, changes: bool) -> None:
+    """A rule about the MCS label holds for updates of the releases whose slurmctld takes it there."""
+    registry = rules('[[rule]]\nrule = "forbid"\nfield = "mcs_label"\nforbidden = ["secret"]')
+    job, record = FakeJob(release=release, mcs_label="secret"), FakeRecord(release=release)
+    assert run(registry, "job_modify", job=job, record=record, modify_uid=1000).accepted is not changes

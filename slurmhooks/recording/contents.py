@@ -153,5 +153,7 @@ class Contents:
                 "the recording has no end: it is still running, or slurmctld or the machine stopped during it"
             )
         elif self.end.get("lost"):
-            remarks.append(f"{self.end['lost']} requests are not in the recording: it could not keep up")
+            remarks.append(
+                f"{self.end['lost']} requests are not in the recording: too many at once, or longer than 63 MiB"
+            )
         return remarks

@@ -120,7 +120,9 @@ class Recorder:
         except error:
             raise RecordingError("a report is damaged") from None
         data = report[_REPORT.size :]
-        if kind == ROWS:
+        if not data:
+            pass  # a worker could not report something
+        elif kind == ROWS:
             self._take_rows(data)
         elif kind == FACTS:
             self._take_facts(data)
@@ -243,7 +245,7 @@ def pack_report(kind: bytes, lost: int, data: bytes) -> bytes:
     Args:
         kind: REQUEST, ROWS or FACTS.
         lost: number of requests that this worker could not report since its last report.
-        data: the encoded request, rows or facts.
+        data: the encoded request, rows or facts; empty if they cannot be reported.
     """
     return _REPORT.pack(kind, lost) + data
 

@@ -47,11 +47,16 @@ class Recorded(NamedTuple):
     questions: tuple[tuple[bytes, bytes], ...] = ()
     unknown: frozenset[str] = frozenset()
 
+    @property
+    def messages(self) -> tuple[bytes, ...]:
+        """All messages."""
+        return (self.request, self.answer, *(each for pair in self.questions for each in pair))
+
     def encode(self) -> bytes:
         """Return the bytes, without what is unknown; see :func:`encode_partial`."""
-        texts = (self.hook, self.id, self.hooks, self.decided, "\n".join(self.bugs))
-        messages = (self.request, self.answer, *(each for pair in self.questions for each in pair))
-        return join((_TIME.pack(self.time), *(text.encode("utf-8", "surrogateescape") for text in texts), *messages))
+        texts = [text.encode("utf-8", "surrogateescape") for text in (self.hook, self.id, self.hooks, self.decided)]
+        bugs = "\n".join(self.bugs).encode("utf-8", "surrogateescape")
+        return join((_TIME.pack(self.time), *texts, bugs, *self.messages))
 
 
 def decode_recorded(data: bytes) -> Recorded:

@@ -10,6 +10,7 @@ from slurmhooks.collector import reporting
 from slurmhooks.errors import Reject
 from slurmhooks.fields import LISTS
 from slurmhooks.log import log
+from slurmhooks.processes.descriptors import MAX_SIZE
 from slurmhooks.recording import page as shared
 from slurmhooks.recording.recorder import FACTS, REQUEST, ROWS, pack_report
 from slurmhooks.recording.request import Recorded, Redaction, Rows, UserFacts
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from slurmhooks.wire.tables import Tables
     from slurmhooks.worker.interface import Query
 
+ROOM = 1 << 20
+"""Bytes of a report beside the messages in it, at most."""
 PATIENCE = 0.1
 """Seconds to fetch rows of tables, while slurmctld holds its locks: a table that takes longer is not recorded."""
 
@@ -115,14 +118,20 @@ class Recording:
         """Report a call that has been answered."""
         kept, self._kept = self._kept, None
         if self._capture is not None and kept is not None:
-            self._report(REQUEST, self._capture.recorded(call, *kept).encode())
+            recorded = self._capture.recorded(call, *kept)
+            # What is longer than a report is not even copied: that may exceed the memory of this worker.
+            is_long = sum(map(len, recorded.messages)) > MAX_SIZE - ROOM
+            self._report(REQUEST, b"" if is_long else recorded.encode())
 
     def _report(self, kind: bytes, data: bytes) -> None:
+        """Report something; if that is not possible, report at once that it is lost, or else the next time."""
         assert reporting.reporter is not None
-        if reporting.reporter.report(reporting.RECORDED, pack_report(kind, self._lost, data)):
+        if data and reporting.reporter.report(reporting.RECORDED, pack_report(kind, self._lost, data)):
             self._lost = 0
-        else:
-            self._lost += kind == REQUEST
+            return
+        self._lost += kind == REQUEST
+        if self._lost and reporting.reporter.report(reporting.RECORDED, pack_report(kind, self._lost, b"")):
+            self._lost = 0
 
 
 class Capture:

@@ -162,6 +162,16 @@ def test_users_are_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert sorted(asked) == [0, 7]
 
 
+def test_losses_are_counted(tmp_path: Path) -> None:
+    """A report may say only how many requests are lost."""
+    recorder = started(tmp_path / "file")
+    for lost, data in ((0, request("one")), (1, b""), (2, request("two"))):
+        recorder.take(pack_report(REQUEST, lost, data))
+    recorder.end("")
+    assert recorder.status()["lost"] == 3
+    assert ids(tmp_path / "file") == ["one", "two"]
+
+
 @pytest.fixture
 def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RecordingPage:
     """A page that orders a recording."""

@@ -15,6 +15,7 @@ from slurmhooks.processes.settings import Settings
 from slurmhooks.recording import page as shared
 from slurmhooks.recording.page import RecordingPage
 from slurmhooks.recording.request import decode_facts, decode_recorded, decode_rows
+from slurmhooks.slurmctld import capture
 from slurmhooks.slurmctld.capture import Capture
 from slurmhooks.testing import FakeJob
 from slurmhooks.wire.message import Message, decode, text_value
@@ -143,6 +144,20 @@ def test_a_request_is_reported_after_its_answer(service: Service, page: Recordin
     assert [kind for kind, _, _ in reports()] == [b"q"]
     service.handle(request(1001), slurmctld)
     assert [kind for kind, _, _ in reports()] == [b"f"]
+
+
+def test_a_request_that_is_too_long_is_lost_at_once(
+    service: Service, page: RecordingPage, reports: Reports, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not copied, and a report without it says that it is lost, even if no other request follows."""
+    monkeypatch.setattr(capture, "MAX_SIZE", capture.ROOM + 2000)
+    page.begin({**ORDERS, "with": [], "tables": []})
+    slurmctld = Slurmctld()
+    for length in (10, 2000, 10):
+        service.handle(request(comment="x" * length), slurmctld)
+        service.after()
+    found = [(lost, bool(data)) for kind, lost, data in reports() if kind == b"q"]
+    assert found == [(0, True), (1, False), (0, True)]
 
 
 def test_what_is_reported_can_be_read(service: Service, page: RecordingPage, reports: Reports) -> None:

@@ -227,7 +227,7 @@ def _shares(shares: Iterable[Share]) -> str:
 
 
 def _change(change: Change) -> str:
-    return visible(f"{change.requests}: {change.old} -> {change.new}")
+    return f"{change.requests}: {visible(change.old, limit=256)} -> {visible(change.new, limit=256)}"
 
 
 def _examples(examples: Iterable[Example]) -> list[str]:

@@ -105,6 +105,19 @@ def test_no_value_looks_like_a_line_of_the_report(capsys: pytest.CaptureFixture[
     assert all(char.isprintable() for line in hostile for char in line)
 
 
+def test_long_values(tmp_path: Path) -> None:
+    """People see the beginnings of long values, and how much is left out; JSON has them whole."""
+    job = {"account": "physics", "script": "#!/bin/sh\n" + "# long\n" * 100_000}
+    os.close(recording(tmp_path / "file", ACCOUNT, [job], kept=("script",)))
+    hooks = hook_file(tmp_path, "from slurmhooks import hook\n@hook.job_submit\ndef new(job):\n    job.script += 'x'\n")
+    arguments = ["replay", str(tmp_path / "file"), "--hooks", hooks]
+    text = CliRunner().invoke(main, arguments).output
+    assert re.search(r"script differs in 1:\n.*# long.*\[\.\.\. 6998\d+ bytes left out\]", text), text[:2000]
+    assert len(text) < 2000
+    fields = json.loads(CliRunner().invoke(main, [*arguments, "--json"]).stdout)["fields"]
+    assert max(len(change["new"]) for field in fields for change in field["values"]) > 700_000
+
+
 def test_anonymous(tmp_path: Path) -> None:
     """--anonymous leaves the names of users out of all outputs."""
     os.close(recording(tmp_path / "file", ACCOUNT, JOBS))

@@ -60,7 +60,7 @@ def rule(jobs):
         file.write("rule\\n")
 """
 LINES = """
-printf 'JobSubmitPlugins=python\\nJobCompType=jobcomp/python\\nMessageTimeout=60\\n' > /etc/slurm/local.conf
+printf 'JobSubmitPlugins=python\\nJobCompType=jobcomp/python\\nMessageTimeout=120\\n' > /etc/slurm/local.conf
 echo required spank_python.so > /etc/slurm/plugstack.conf
 mkdir -p /etc/slurm/hooks.d
 apparmor_parser --replace /etc/apparmor.d/slurmctld

@@ -23,7 +23,7 @@ setfiles -F -q /etc/selinux/default/contexts/files/file_contexts / /dev /tmp
 DOMAIN = "system_u:system_r:initrc_t:s0"
 """Of services that have no domain of their own, such as Slurm's."""
 LINES = """
-printf 'JobSubmitPlugins=python\\nMessageTimeout=60\\n' > /etc/slurm/local.conf
+printf 'JobSubmitPlugins=python\\nMessageTimeout=120\\n' > /etc/slurm/local.conf
 echo required spank_python.so > /etc/slurm/plugstack.conf
 mkdir -p /etc/slurm/hooks.d
 restorecon -R /etc/slurm

@@ -196,8 +196,10 @@ def test_no_rule_depends_on_rules_that_are_killed(periods: list[int], deadly: se
     runs: dict[int, list[int]] = {place: [] for place in range(len(periods))}
     handlers = []
     for place, period in enumerate(periods):
-        handlers.append(Handler(lambda: None, (), HOOKS["every"], 50, False, (), f"site:{place}", __file__, 1))
-        handlers[-1].schedule = Schedule(f"{period}s")
+        label, schedule = f"site:{place}", Schedule(f"{period}s")
+        handlers.append(
+            Handler(lambda: None, (), HOOKS["every"], label=label, path=__file__, line=1, schedule=schedule)
+        )
     reached = Reached()
 
     def turn(handler: Handler, *_: object) -> None:

@@ -38,7 +38,6 @@ from slurmhooks.site import reload
 from slurmhooks.site import sources as site
 from slurmhooks.worker import worker
 from slurmhooks.worker.attempts import REPEAT
-from slurmhooks.worker.channel import end_timer
 from slurmhooks.worker.polling import POLL
 
 if TYPE_CHECKING:
@@ -247,7 +246,7 @@ def in_child(
         last.follow()
         ours.close()
         os.setsid()
-        worker.end_timer = end_timer
+        worker.ends_timers = True
         process.end_after(lambda: _answer(body, point, theirs.send))
     theirs.close()
     done, result = Turn(), b""

@@ -15,7 +15,7 @@ from slurmhooks.log import log
 from slurmhooks.slurmctld.trial import Trial
 from slurmhooks.wire.protocol import Flag
 from slurmhooks.worker import worker
-from slurmhooks.worker.channel import end_fork, on_page
+from slurmhooks.worker.channel import end_fork, end_timer, on_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable
@@ -268,7 +268,7 @@ def end_leftovers(handler: Handler, process: int) -> None:
         process: the process id before it ran.
     """
     end_fork(process)
-    if worker.end_timer():
+    if worker.ends_timers and end_timer():
         log.error("%s handler %s has left a timer, which is ended", handler.spec.name, handler.label)
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 from slurmhooks.processes import confinement, process
 from slurmhooks.wire.protocol import STATUS_PAGE
-from slurmhooks.worker import channel as channels
 from slurmhooks.worker.channel import Channel, serve
 
 if TYPE_CHECKING:
@@ -28,21 +27,16 @@ CHECK = 0.005
 """Seconds between two looks at the memory of a worker: within them, a handler can fill some ten MiB at most."""
 
 
-def _no_worker(what: str, flags: int = 0, seconds: float | None = None) -> None:
-    """Note nothing, in a process that is no worker."""
+own_channel: Channel | None = None
+"""That of this process, if it is a worker."""
+ends_timers = False
+"""Whether this process ends timers that handlers have left; in one that is not ours, they may be those of a test."""
 
 
-doing: Callable[..., None] = _no_worker
-"""Notes what this worker is doing, such as the name of a handler, in case it never ends; see Channel.doing()."""
-
-
-def _keep_timer() -> bool:
-    """Leave the timer alone, in a process that is no worker: it may be that of a test."""
-    return False
-
-
-end_timer: Callable[[], bool] = _keep_timer
-"""Ends the timer of a worker; see :func:`slurmhooks.worker.channel.end_timer`."""
+def doing(what: str, flags: int = 0, seconds: float | None = None) -> None:
+    """Note what this worker is doing, in case it never ends, see Channel.doing(); without effect in other processes."""
+    if own_channel is not None:
+        own_channel.doing(what, flags, seconds)
 
 
 def run(service: Service, connection: socket.socket, page: int, parent: int) -> None:
@@ -54,15 +48,14 @@ def run(service: Service, connection: socket.socket, page: int, parent: int) -> 
         page: the descriptor of the status page; taken over.
         parent: the process id of the generation.
     """
-    global doing, end_timer
+    global own_channel, ends_timers
     # A session and process group of its own: killing the group ends the programs that handlers started.
     os.setsid()
     process.die_with(parent)
     process.name("slurmhooks-work")
     confinement.limit(service.settings)
-    channel = Channel(connection, mmap(page, STATUS_PAGE))
-    doing = channel.doing
-    end_timer = channels.end_timer
+    own_channel = channel = Channel(connection, mmap(page, STATUS_PAGE))
+    ends_timers = True
     os.close(page)
     service.start()
     serve(channel, service.handle, retirement(service.settings), service.after)

@@ -16,7 +16,7 @@ from slurmhooks.testing import FakeRecord, run
 from slurmhooks.wire.message import Message, decode, pack
 from slurmhooks.wire.protocol import MEMBERS, FactorsItem, Type
 from slurmhooks.wire.tables import Table
-from slurmhooks.worker import channel, worker
+from slurmhooks.worker import worker
 from slurmhooks.workshop.testing.job_tables import fake_jobs
 from slurmhooks.workshop.testing.log_capture import CapturedLog
 from slurmhooks.workshop.testing.slurmctld import FakeSlurmctld
@@ -109,7 +109,7 @@ def test_a_field_that_does_not_exist_is_a_bug(write: Write) -> None:
 
 def test_a_timer_is_not_left(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     """A timer of a handler neither interrupts the next one nor ends the worker; the log names the handler."""
-    monkeypatch.setattr(worker, "end_timer", channel.end_timer)
+    monkeypatch.setattr(worker, "ends_timers", True)
     file = write(
         "import signal\n@hook.priority(order=1)\ndef leaves(record):\n    signal.setitimer(signal.ITIMER_REAL, 1000)\n"
         "@hook.priority(order=2)\ndef other(record):\n    return int(signal.getitimer(signal.ITIMER_REAL)[0])\n"

@@ -18,6 +18,7 @@ sys.path.insert(0, str(PROJECT))
 
 from docs.command_line import command_line_page  # noqa: E402
 from docs.generate import configuration_page, hooks_page  # noqa: E402
+from slurmhooks.rules.describe import table  # noqa: E402
 
 SPECIAL = str.maketrans({"\\": r"\e", "-": r"\-", "'": r"\(aq", "^": r"\(ha", "~": r"\(ti"})
 """Characters that roff interprets, or prints as typographic characters, which cannot be copied."""
@@ -103,12 +104,19 @@ def require_account(job, submit_uid):
 
 def pages() -> dict[str, str]:
     """Return the manual pages by their files below man."""
-    commands = body_of(command_line_page()).replace("\n## slurmhooks ", "\n# COMMANDS\n\n## slurmhooks ", 1)
+    start, *sections = re.split(r"^## (?=slurmhooks )", body_of(command_line_page()), flags=re.MULTILINE)
+    bodies: dict[str, list[str]] = {}
+    for section in sections:
+        bodies.setdefault(section.split()[1], []).append(section)
+    listed = table(("command", "meaning"), [[f"`{name}`", summary(parts[0])] for name, parts in bodies.items()])
+    more = "`man slurmhooks-COMMAND` has the options of a command, such as `man slurmhooks-check`.\n"
     return {
         "man1/slurmhooks.1": page(
             "slurmhooks", 1, "Python hooks for Slurm", "`slurmhooks` [--help] [--version] COMMAND [OPTION...]",
-            commands + OUTPUT + EXIT + COMMAND_FILES + COMPLETION, ("slurmhooks.toml(5)", "slurmhooks-hooks(7)"),
+            f"{start}\n# COMMANDS\n\n{more}\n{listed}{OUTPUT}{EXIT}{COMMAND_FILES}{COMPLETION}",
+            ("slurmhooks.toml(5)", "slurmhooks-hooks(7)"),
         ),
+        **{f"man1/slurmhooks-{name}.1": of_command(name, parts) for name, parts in bodies.items()},
         "man5/slurmhooks.toml.5": page(
             "slurmhooks.toml", 5, "configuration of slurmhooks", "",
             body_of(configuration_page()) + EXAMPLE, ("slurmhooks(1)", "slurmhooks-hooks(7)", "slurm.conf(5)"),
@@ -118,6 +126,18 @@ def pages() -> dict[str, str]:
             HANDLERS + "\n# HOOKS\n" + body_of(hooks_page()), ("slurmhooks(1)", "slurmhooks.toml(5)", "spank(7)"),
         ),
     }  # fmt: skip
+
+
+def of_command(name: str, parts: Sequence[str]) -> str:
+    """Return the page of a command, from its section of the reference and those of its own commands."""
+    _, text, usage, options = re.split(r"\n\n(.*?)\n```text\n(.*?)\n```\n", parts[0], maxsplit=1, flags=re.DOTALL)
+    body = "\n## ".join([text + options, *parts[1:]])
+    return page(f"slurmhooks-{name}", 1, summary(parts[0]), f"`{usage}`", body, ("slurmhooks(1)",))
+
+
+def summary(section: str) -> str:
+    """Return the first sentence about a command, without its end."""
+    return " ".join(re.split(r"\.(?=\s)", section.split("\n\n", 2)[1])[0].split()).removesuffix(".")
 
 
 def body_of(text: str) -> str:
@@ -132,7 +152,7 @@ def page(name: str, section: int, what: str, synopsis: str, body: str, related: 
         r".\" Written by docs/manpages.py.",
         f'.TH {name} {section} "" slurmhooks',
         ".SH NAME",
-        f"{name} \\- {what}".replace("slurmhooks-", r"slurmhooks\-"),
+        f"{escaped(name)} \\- {inline(what)}",
         *([".SH SYNOPSIS", inline(synopsis)] if synopsis else []),
         ".SH DESCRIPTION",
         *converted(body),

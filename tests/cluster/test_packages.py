@@ -171,7 +171,8 @@ def test_the_workshop_is_a_package_of_its_own(site: Site) -> None:
 
 
 SHARED = (
-    "man/man1/slurmhooks.1.gz", "man/man5/slurmhooks.toml.5.gz", "man/man7/slurmhooks-hooks.7.gz",
+    "man/man1/slurmhooks.1.gz", "man/man1/slurmhooks-check.1.gz",
+    "man/man5/slurmhooks.toml.5.gz", "man/man7/slurmhooks-hooks.7.gz",
     "bash-completion/completions/slurmhooks", "zsh/site-functions/_slurmhooks",
     "fish/vendor_completions.d/slurmhooks.fish",
 )  # fmt: skip

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from docs import manpages
+from docs.command_line import commands
 
 SHARE = manpages.PROJECT / "contrib" / "share"
 PAGES = manpages.pages()
@@ -53,8 +54,17 @@ def test_pages_are_without_warnings(name: str, folder: Path) -> None:
     )
     assert done.stderr == ""
     assert "\nNAME\n" in done.stdout
-    assert {"man1": "--expect-same", "man5": "[job_submit]", "man7": "hook.spank.task_init"}[name[:4]] in done.stdout
+    assert {"man1": "slurmhooks", "man5": "[job_submit]", "man7": "hook.spank.task_init"}[name[:4]] in done.stdout
     assert "`" not in done.stdout
+
+
+def test_each_command_has_a_page() -> None:
+    """The page of a command has its options and those of its own commands; that of slurmhooks lists all of them."""
+    for name, command in commands():
+        page = PAGES[f"man1/slurmhooks-{name.split()[0]}.1"].replace("\\-", "-")
+        for option in command.params:
+            assert all(spelled in page for spelled in option.opts if spelled.startswith("--")), (name, option.name)
+        assert " " in name or f"\\fB{name}\\fR" in PAGES["man1/slurmhooks.1"]
 
 
 def test_man_reads_them(folder: Path) -> None:

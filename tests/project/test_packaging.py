@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from docs import manpages
 from slurmhooks._version import __version__
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -60,9 +61,7 @@ def test_wheel_has_manual_pages_and_completion(wheel: Path) -> None:
     """pip and packages install the manual pages, and completion of three shells, where man and shells look."""
     share = f"slurmhooks-{__version__}.data/data/share"
     assert {
-        f"{share}/man/man1/slurmhooks.1",
-        f"{share}/man/man5/slurmhooks.toml.5",
-        f"{share}/man/man7/slurmhooks-hooks.7",
+        *(f"{share}/man/{name}" for name in manpages.pages()),
         f"{share}/bash-completion/completions/slurmhooks",
         f"{share}/zsh/site-functions/_slurmhooks",
         f"{share}/fish/vendor_completions.d/slurmhooks.fish",

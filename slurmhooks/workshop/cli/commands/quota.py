@@ -106,4 +106,4 @@ def _show(rows: list[Row]) -> None:
     if cells:
         output.table(("rule", "whose", "what", "in the queue", "limit"), cells)
     else:
-        click.echo("nobody has jobs that count")
+        click.echo("no job counts for a rule `quota` in force")

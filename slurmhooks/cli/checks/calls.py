@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Find handlers that Slurm never calls because of its configuration."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from slurmhooks.cli import build_record, configuration, scrun_lua, slurm, whole_site
@@ -40,7 +40,9 @@ def never_called(loaded: whole_site.Loaded, sysconfdir: Path, folder: Path | Non
             without_scrun = [f"{folder}: scrun never calls {waiting['scrun']}: the plugins were built without scrun's"
                              f" Lua; {build_record.AGAIN}"]  # fmt: skip
         waiting["scrun"] = ""
-    findings = without_scrun + _missing_settings(waiting, sysconfdir, folder)
+    twice = dict(_run_twice(by_point, sysconfdir))
+    loaded.notes += twice.values()
+    findings = without_scrun + _missing_settings(waiting, sysconfdir, folder, twice)
     findings += plugins.never_called(loaded.registry, sysconfdir, folder)
     findings += _prologs(in_lines if has_lines else by_point["spank"], sysconfdir)
     if folder is not None:
@@ -56,6 +58,23 @@ def never_called(loaded: whole_site.Loaded, sysconfdir: Path, folder: Path | Non
     if has_lines and not loaded.findings and not loaded.disabled:
         findings += _elsewhere(by_point, in_lines)
     return findings
+
+
+def _run_twice(by_point: dict[str, list[Handler]], sysconfdir: Path) -> Iterator[tuple[str, str]]:
+    """Yield the plugin points whose script Slurm's own plugin runs, too, each with a note."""
+    conf = configuration.file_in(sysconfdir)
+    for point, key in (("job_submit", "JobSubmitPlugins"), ("cli_filter", "CliFilterPlugins")):
+        value = slurm_conf.value(str(conf), key) or ""
+        script, own = f"{point}.lua", {"lua", f"{point}/lua"}
+        if own.intersection(configuration.names_in(value)) and any(
+            Path(h.path).name == script for h in by_point[point]
+        ):
+            yield point, f"{conf}: {key}={value}: the plugin lua of Slurm runs {script}, too: leave lua out"
+
+
+def _without_lua(value: str, point: str) -> str:
+    """Return the plugins of a value of slurm.conf, except lua."""
+    return ",".join(name for name in configuration.names_in(value) if name.removeprefix(f"{point}/") != "lua")
 
 
 def _timeout(seconds: float, sysconfdir: Path) -> list[str]:
@@ -83,17 +102,22 @@ def _count(handlers: Sequence[Handler], hook: str) -> str:
     return f"the {count} handlers of {hook}, such as {handlers[0].label}"
 
 
-def _missing_settings(waiting: dict[str, str], sysconfdir: Path, folder: Path | None) -> list[str]:
-    """Return a finding for each line that slurm.conf and plugstack.conf lack."""
+def _missing_settings(
+    waiting: dict[str, str], sysconfdir: Path, folder: Path | None, twice: dict[str, str]
+) -> list[str]:
+    """Return a finding for each line that slurm.conf and plugstack.conf lack; for ``twice`` see _run_twice()."""
     everything = next(filter(None, waiting.values()), "")
     findings = []
     # Missing plugins are a separate finding; without them, no folder can be added to PluginDir.
     for setting in configuration.settings(sysconfdir, folder or Path("/")):
-        what = waiting.get(setting.why.removeprefix("hook."), "")
+        point = setting.why.removeprefix("hook.")
+        what = waiting.get(point, "")
         if setting.line.startswith("PluginDir=") and folder is not None:
             what = everything
         if what and not setting.present:
-            findings.append(f"{setting.file}: Slurm never calls {what}: it needs the line {setting.line}")
+            key, equals, value = setting.line.partition("=")
+            line = f"{key}{equals}{_without_lua(value, point)}" if point in twice else setting.line
+            findings.append(f"{setting.file}: Slurm never calls {what}: it needs the line {line}")
     return findings
 
 

@@ -31,6 +31,25 @@ def test_job_submit_plugins_without_ours(site: Site) -> None:
     assert site.found() == []  # there is nothing to call
 
 
+def test_a_script_that_would_run_twice(site: Site) -> None:
+    """Where slurmhooks runs a job_submit.lua, the line that slurm.conf needs has no lua, and a note says so."""
+    (site.etc / "job_submit.lua").write_text(
+        "function slurm_job_submit() return 0 end\nfunction slurm_job_modify() return 0 end\n"
+    )
+    (site.etc / "slurmhooks.toml").write_text('[hooks]\npaths = []\n[job_submit]\nlua = "job_submit.lua"\n')
+    path = site.etc / "slurm.conf"
+    cases = {"lua": "python", "all_partitions,lua": "all_partitions,python", "job_submit/lua": "python"}
+    for plugins, left in cases.items():
+        site.conf(f"PluginDir={site.plugins}", f"JobSubmitPlugins={plugins}")
+        (found,) = site.found()
+        assert found.endswith(f"it needs the line JobSubmitPlugins={left}")
+    note = f"{path}: JobSubmitPlugins=lua,python: the plugin lua of Slurm runs job_submit.lua, too: leave lua out"
+    site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=lua,python")
+    assert (site.found(), note in site.check().output) == ([], True)
+    site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=python")
+    assert (site.found(), note in site.check().output) == ([], False)
+
+
 @pytest.mark.parametrize(
     ("waits", "timeout", "most"),
     [("", 5, None), ("", 5.5, "5"), ("MessageTimeout=60", 30, None), ("MessageTimeout=3", 2, "1.5")],

@@ -22,7 +22,7 @@ def up(
     nodes: int | None,
     fresh: bool,
     below: Callable[[Release], None] | None = None,
-    prepare: Callable[[Release, namespace.Keeper], None] | None = None,
+    prepare: Callable[[Release, namespace.Keeper, bool], None] | None = None,
     start: bool = True,
 ) -> None:
     """Bring the cluster up, and wait until every node is idle.
@@ -32,7 +32,7 @@ def up(
         nodes: number of nodes; None: unchanged if the cluster runs, otherwise one.
         fresh: discard every change of its files.
         below: called if the cluster has no files yet, and may give it a layer.
-        prepare: called before the daemons start, unless they run already.
+        prepare: called before the daemons start, unless they run already, with whether the cluster had no files yet.
         start: start Slurm's daemons; otherwise `restart` does.
     """
     rootfs.make(release)
@@ -50,9 +50,10 @@ def up(
         if fresh:
             shutil.rmtree(directory, ignore_errors=True)
             os.makedirs(directory)
-        if below is not None and not os.path.isdir(os.path.join(directory, "upper")):
+        is_new = not os.path.isdir(os.path.join(directory, "upper"))
+        if below is not None and is_new:
             below(release)
-        _up(release, directory, nodes or 1, prepare, start)
+        _up(release, directory, nodes or 1, is_new, prepare, start)
 
 
 def cluster_name(release: str) -> str:
@@ -222,7 +223,8 @@ def _up(
     release: Release,
     directory: str,
     nodes: int,
-    prepare: Callable[[Release, namespace.Keeper], None] | None,
+    is_new: bool,
+    prepare: Callable[[Release, namespace.Keeper, bool], None] | None,
     start: bool,
 ) -> None:
     files = _configuration(release, nodes)
@@ -240,7 +242,7 @@ def _up(
 
         namespace.call(keeper, body)
         if prepare is not None:
-            prepare(release, keeper)
+            prepare(release, keeper, is_new)
         if start:
             namespace.call(keeper, lambda: _start(release, nodes))
     except BaseException:

@@ -8,6 +8,7 @@ import re
 import shutil
 import stat
 import subprocess
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -18,12 +19,17 @@ from .steps import Reporter
 
 TREE = "/usr/src/slurmhooks"
 BIN = "/opt/slurmhooks/bin"
+LINK = "/usr/local/bin/slurmhooks"
+"""The command, before all others of its name."""
 BUILD = "/opt/slurmhooks/build"
 PLUGINS = "/usr/local/lib/slurm"
 SCRUN_LUA = "/etc/slurm/scrun.lua"
 PRODUCTS = (PLUGINS, f"{BIN}/slurmhooks", SCRUN_LUA)
 """The results of installing, besides the Python package."""
-FORMAT = 5
+SET = "/etc/slurm/slurmhooks.set"
+BASE = (SET, *(f"/etc/slurm/{name}" for name in ("slurmhooks.d", "slurmhooks.toml", "hooks.d", "plugstack.conf")))
+"""The sources of a new cluster, and what deploying them has made; a build that has them need not be deployed."""
+FORMAT = 6
 """Increased when the format of kept builds changes."""
 KEPT_BUILDS = 8
 SLURM_SOURCE = "/usr/src/slurm"
@@ -76,16 +82,22 @@ def below(release: Release) -> None:
     _write_stamp(directory)
 
 
-def into(release: Release, keeper: namespace.Keeper) -> None:
-    """Install the working tree before the daemons start; the caller holds the cluster's lock."""
+def into(release: Release, keeper: namespace.Keeper, is_new: bool) -> None:
+    """Install the working tree before the daemons start; the caller holds the cluster's lock.
+
+    Args:
+        release: of Slurm.
+        keeper: of the cluster.
+        is_new: whether nobody can have changed a file of the cluster.
+    """
     if _is_installed(places.cluster(release.name)):
         namespace.call(keeper, _enable)
     else:
-        _install(release, keeper, force=False)
-    namespace.call(keeper, _deploy)
+        _install(release, keeper, force=False, is_new=is_new)
+    namespace.call(keeper, lambda: "" if is_new and os.path.lexists(SET) else _deploy())
 
 
-def _install(release: Release, keeper: namespace.Keeper, force: bool) -> None:
+def _install(release: Release, keeper: namespace.Keeper, force: bool, is_new: bool = False) -> None:
     directory = places.cluster(release.name)
     stamp = _stamp(directory)
     if os.path.exists(stamp):
@@ -93,7 +105,7 @@ def _install(release: Release, keeper: namespace.Keeper, force: bool) -> None:
     report = Reporter(f"install {release.name}", os.path.join(directory, "install.log"))
     with open(report.log, "w", encoding="ascii"):
         pass
-    _have_built(release, keeper, report, force)
+    _have_built(release, keeper, report, force, is_new)
     namespace.call(keeper, _enable)
     _write_stamp(directory)
 
@@ -117,22 +129,27 @@ def _build_of(release: Release) -> str:
     return os.path.join(places.cache(), "builds", release.name, name)
 
 
-def _have_built(release: Release, keeper: namespace.Keeper, report: Reporter, force: bool) -> None:
+def _have_built(release: Release, keeper: namespace.Keeper, report: Reporter, force: bool, is_new: bool) -> None:
     """Build the tree, or copy an earlier build of the same tree on the same root file system."""
     build = _build_of(release)
     with places.locked(os.path.dirname(build), f"build for {release.name}"):
         namespace.call(keeper, _remove)
         if os.path.isdir(build) and not force:
             os.utime(build)
-            _copy(keeper, build, ["."], "/")
+            _copy(keeper, build, [name for name in os.listdir(build) if name != "etc"], "/")
+            if os.path.exists(f"{build}{SCRUN_LUA}"):
+                _copy(keeper, build, [SCRUN_LUA.lstrip("/")], "/")
             return
         report.say(f"building {len(_tree().files)} files of {places.PROJECT}")
         _copy(keeper, places.PROJECT, _tree().files, TREE)
         _build(report, keeper)
+        if is_new:
+            namespace.call(keeper, _enable)
+            namespace.call(keeper, _deploy)
         # What is a layer of a cluster must not change.
         if build not in _layers(release):
             shutil.rmtree(build, ignore_errors=True)
-            _keep(keeper, build)
+            _keep(keeper, build, BASE if is_new else ())
         namespace.call(keeper, _tidy)
         _prune(release, os.path.dirname(build))
         report.say("built")
@@ -157,22 +174,22 @@ def _packages() -> list[str]:
     return glob.glob(f"{os.path.dirname(BIN)}/lib/python*/site-packages/slurmhooks*")
 
 
-def _keep(keeper: namespace.Keeper, build: str) -> None:
-    """Copy the results of installing to the folder `build` of the host."""
+def _keep(keeper: namespace.Keeper, build: str, more: Sequence[str]) -> None:
+    """Copy the results of installing, and more files, to the folder `build` of the host."""
     part = f"{build}.part"
     shutil.rmtree(part, ignore_errors=True)
     os.makedirs(part)
     with subprocess.Popen(["tar", "-C", part, "-xf", "-"], stdin=subprocess.PIPE) as unpack:
         assert unpack.stdin is not None
         into = unpack.stdin.fileno()
-        namespace.call(keeper, lambda: _tar(["-cf", "-", *_products()], stdout=into))
+        namespace.call(keeper, lambda: _tar(["-cf", "-", *_products(more)], stdout=into))
     if unpack.returncode != 0:
         raise LabError(f"tar cannot unpack the build in {part}")
     os.rename(part, build)
 
 
-def _products() -> list[str]:
-    return [path.lstrip("/") for path in [*PRODUCTS, *_packages()] if os.path.exists(path)]
+def _products(more: Sequence[str]) -> list[str]:
+    return [path.lstrip("/") for path in [*PRODUCTS, *_packages(), *more] if os.path.lexists(path)]
 
 
 def _tar(arguments: list[str], *, data: bytes | None = None, stdout: int | None = None) -> str:
@@ -273,10 +290,9 @@ def _build(report: Reporter, keeper: namespace.Keeper) -> None:
 
 
 def _enable() -> str:
-    link = "/usr/local/bin/slurmhooks"
-    if os.path.lexists(link):
-        os.unlink(link)
-    os.symlink(f"{BIN}/slurmhooks", link)
+    if os.path.lexists(LINK):
+        os.unlink(LINK)
+    os.symlink(f"{BIN}/slurmhooks", LINK)
     os.makedirs("/etc/slurm/hooks.d", mode=0o755, exist_ok=True)
     if not os.path.exists("/etc/slurm/slurmhooks.toml"):
         cluster.write("/etc/slurm/slurmhooks.toml", TOML.encode(), 0o644, (0, 0))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Run verbs for one caller until it ends, each in a fork: starting Python for each would take ten times as long."""
 
+import contextlib
 import functools
 import json
 import os
@@ -9,10 +10,11 @@ import socket
 import sys
 from collections.abc import Sequence
 
-from . import cli, cluster, commands, daemons, enter, namespace, places, user_namespace
+from . import cli, cluster, commands, daemons, enter, install, namespace, places, user_namespace
 from .entry import main
 from .errors import LabError
 from .releases import find
+from .warm import Warm
 
 __all__ = ["cli", "serve", "serve_inside"]  # imported here, so that the forks need not do it
 
@@ -64,29 +66,35 @@ def serve_inside(release: str) -> int:
     user_namespace.become_root()
     namespace.join(keeper.pid)
     os.setgroups(commands.account("root")[4])
-    with socket.socket(fileno=0) as connection:
+    _, _, home, shell, _ = commands.account("root")
+    warm = Warm(install.LINK, f"{install.BIN}/slurmhooks", commands.environment("root", home, shell, {}))
+    with socket.socket(fileno=0) as connection, contextlib.closing(warm):
         while True:
             request, files, _, _ = socket.recv_fds(connection, 1, 4)
             if not request:
                 return 0
-            connection.send(str(_run_inside(*files)).encode())
+            connection.send(str(_run_inside(warm, *files)).encode())
             for descriptor in files:
                 os.close(descriptor)
 
 
-def _run_inside(request: int, *streams: int) -> int | str:
+def _run_inside(warm: Warm, request: int, *streams: int) -> int | str:
     with open(request, "rb", closefd=False) as file:
         arguments, limit = json.load(file)
     try:
         if arguments[0] in ("exec", "as"):
-            return _run_command(enter.read(arguments[0], arguments[1:]), streams, limit)
+            return _run_command(warm, enter.read(arguments[0], arguments[1:]), streams, limit)
         return _copy(arguments, *streams)
     except LabError as error:
         os.write(streams[2], f"run: {arguments[0]}: {error}\n".encode(errors="replace"))
         return error.code
 
 
-def _run_command(command: enter.Command, streams: Sequence[int], limit: float) -> int | str:
+def _run_command(warm: Warm, command: enter.Command, streams: Sequence[int], limit: float) -> int | str:
+    if command.user == "root" and command.words[0] == "slurmhooks" and not (command.env or command.directory):
+        code = warm.run(command.words[1:], streams, limit)
+        if code is not None:
+            return code
     child = commands.start_command(command.user, command.words, command.env, command.directory, streams)
     if isinstance(child, int):
         return child

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Ready-made rules decide as public job_submit.lua scripts do under Slurm's own plugin, on a real slurmctld.
 
-Each script is fetched at a pinned commit, or taken from SLURMHOOKS_PUBLIC_SCRIPTS, a folder of git repositories with
-names such as OWNER+NAME. None of them is in this tree: public_scripts has the same policies as rules, and for some of
-them a few lines of Python.
+Each script is fetched at a pinned commit. None of them is in this tree: public_scripts has the same policies as rules,
+and for some of them a few lines of Python.
 """
 
 import json
@@ -11,7 +10,6 @@ import os
 import random
 import re
 import shlex
-import subprocess
 from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
@@ -23,13 +21,12 @@ import pytest
 from tests.cluster import accounting, reporting
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import DEFAULT_TOML, HOOKS_D, TOML, shown
-from tests.cluster.lab import places
 from tests.cluster.public_scripts.table import ACCOUNTS, CONF, HARDWARE, SCRIPT, SCRIPTS, PublicScript
+from tests.cluster.repositories import fetched, git
 
 pytestmark = [pytest.mark.soak, pytest.mark.stopped, pytest.mark.deploys, pytest.mark.one_release("24.11")]
 
 HERE = Path(__file__).parent
-REPOSITORIES = os.environ.get("SLURMHOOKS_PUBLIC_SCRIPTS")
 NUMBER = int(os.environ.get("SLURMHOOKS_PUBLIC_SCRIPTS_REQUESTS", "200"))
 """Submissions for each script; half of them are updated, too."""
 MOMENTARY = re.compile(r"\w*[Tt]ime$|AccrueTime|LastSchedEval|Priority|SLUID|JobId|Reason|SubmitLine|Sched")
@@ -37,21 +34,9 @@ MOMENTARY = re.compile(r"\w*[Tt]ime$|AccrueTime|LastSchedEval|Priority|SLUID|Job
 OF_USERS = {"TimeLimit", "TimeMin"}
 
 
-def git(repository: str, *words: str) -> subprocess.CompletedProcess[bytes]:
-    """Call git in a repository."""
-    return subprocess.run(["git", "-C", repository, *words], capture_output=True, check=False)
-
-
 def source(script: PublicScript) -> dict[str, str]:
     """Return the files of a script by their paths in a cluster, with the names of this test's cluster."""
-    folder = REPOSITORIES or str(Path(places.cache(), "public_scripts"))
-    repository = str(Path(folder, script.repository.replace("/", "+")))
-    if not Path(repository).exists():
-        subprocess.run(["git", "init", "-q", "--bare", repository], check=True)
-    if git(repository, "cat-file", "-e", script.commit).returncode:
-        url = f"https://github.com/{script.repository}"
-        if git(repository, "fetch", "-q", "--depth=1", url, script.commit).returncode:
-            pytest.skip(f"{reporting.SKIPPED} RAN {script.name}: {url} cannot be reached")
+    repository = fetched(script.repository, script.commit)
     files = {}
     for path, target in script.files.items():
         shown = git(repository, "show", f"{script.commit}:{path}")

@@ -41,10 +41,10 @@ def verdict(passed: bool, good: str, bad: str) -> str:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table whose cells are never broken, so that paths can be copied; columns without content are left out."""
+    """Print a table of cells in one piece, such as paths; of a script, the beginning. Empty columns are left out."""
     from rich.cells import cell_len
 
-    shown = [[visible(cell) for cell in row] for row in rows]
+    shown = [[visible(cell, limit=1024) for cell in row] for row in rows]
     used = [number for number in range(len(columns)) if any(row[number] for row in shown)]
     table = [[row[number] for number in used] for row in (list(columns), *shown)]
     widths = [max(map(cell_len, cells)) for cells in zip(*table, strict=True)]

@@ -43,3 +43,11 @@ def test_closed_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     output.table(("column",), [("cell",)])
     with progress.waiting("waiting"):
         pass
+
+
+def test_long_cells(capsys: pytest.CaptureFixture[str]) -> None:
+    """A table has the beginning of a long text, such as a script, and says how much is left out."""
+    output.table(("field", "value"), [("script", "# long\n" * 100_000)])
+    text = capsys.readouterr().out
+    assert "bytes left out]" in " ".join(text.split())
+    assert len(text) < 3000

@@ -152,7 +152,7 @@ def _generations(machine: Machine) -> Row:
 
 def deployment(machine: Machine) -> Row:
     """Return the row about what a deployment takes."""
-    files = {f"rules{number}.py": header(many(CHECKS)) for number in range(DEPLOYED)}
+    files = {f"rules{n}.py": header(CHECKS.replace("{number}", str(n))) for n in range(DEPLOYED)}
     machine.site(files, local=PYTHON, plugstack="")
     found: dict[str, list[float]] = {"check": [], "deploy": []}
     for number in range(TURNS):

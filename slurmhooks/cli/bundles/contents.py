@@ -136,9 +136,7 @@ def folders(folder: Path) -> Iterable[Path]:
         folder: of the files of the set. If its configuration is invalid, nothing is yielded, as it is refused later.
     """
     try:
-        from slurmhooks.config import model  # imports pydantic
-
-        patterns = list(model.read(folder / site.FILE_NAME).hooks.paths)
+        patterns = list(site.located_config(folder / site.FILE_NAME)[1].hooks.paths)
     except ConfigError:
         return
     for line in known_lines(folder) or ():

@@ -5,14 +5,17 @@ import ast
 import json
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Collection
 from contextlib import suppress
 from hashlib import sha256
-from importlib import metadata
 from importlib.machinery import PathFinder
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slurmhooks.files import durable, sums
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
 
 FILE_NAME = ".packages"
 """A hidden file of the set: what each package was when the set was deployed, by the name that it is imported by."""
@@ -28,7 +31,7 @@ def note(place: Path) -> None:
 def changed(place: Path) -> list[str]:
     """Return a text for each package that is no longer what it was when a set was deployed."""
     try:
-        known = json.loads((place / FILE_NAME).read_bytes())
+        known = dict(json.loads((place / FILE_NAME).read_bytes()))
         present = _present(known)
     except FileNotFoundError:
         return []  # deployed by an earlier release
@@ -52,7 +55,7 @@ def _imported(place: Path) -> set[str]:
                 if path.suffix == ".py":
                     found |= _of_python(path.read_bytes())
                 elif path.suffix == ".toml":
-                    found |= _of_configuration(path.read_text())
+                    found |= {*map(str, tomllib.loads(path.read_text()).get("hooks", {}).get("modules", ()))}
     tops = {name.partition(".")[0] for name in found} - sys.stdlib_module_names - {"slurmhooks"}
     return {name for name in tops if name not in own or PathFinder.find_spec(name) is not None}
 
@@ -67,18 +70,17 @@ def _of_python(text: bytes) -> set[str]:
     return names
 
 
-def _of_configuration(text: str) -> set[str]:
-    return {str(name) for name in tomllib.loads(text).get("hooks", {}).get("modules", ())}
-
-
-def _present(names: Iterable[str]) -> dict[str, str]:
+def _present(names: Collection[str]) -> dict[str, str]:
     """Return what packages are now: their versions, and a hash of RECORD, or of their own file if there is none."""
-    of_modules = metadata.packages_distributions()
-    return {name: _state(name, sorted({each for each in of_modules.get(name, ()) if each})) for name in sorted(names)}
+    if not names:
+        return {}
+    from importlib import metadata  # slow, and few sets need it
+
+    named = {name: sorted(filter(None, set(each))) for name, each in metadata.packages_distributions().items()}
+    return {name: _state(name, list(map(metadata.distribution, named.get(name, ())))) for name in sorted(names)}
 
 
-def _state(name: str, distributions: list[str]) -> str:
-    found = [metadata.distribution(each) for each in distributions]
+def _state(name: str, found: "list[Distribution]") -> str:
     content = "".join(each.read_text("RECORD") or "" for each in found).encode()
     spec = PathFinder.find_spec(name)
     if spec is None:

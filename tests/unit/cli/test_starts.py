@@ -4,10 +4,14 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.sets import put_in_force
+
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Site
 
 pytestmark = pytest.mark.slow
 
@@ -88,3 +92,12 @@ def test_loading_a_site(tmp_path: Path) -> None:
     findings, handlers, *names = done.stdout.splitlines()
     assert (findings, handlers) == ("[]", "['a:a']"), done.stdout[:500]
     assert "pydantic" not in names
+
+
+def test_deploying(site: "Site") -> None:
+    """A deployment of such a file, and its status, import neither pydantic nor what looks for installed packages."""
+    site.file("@hook.job_submit\ndef submit(job): pass\n")
+    for words in (["deploy"], ["deploy"], ["status"]):
+        code, names = imported(*words, "--sysconfdir", site.etc)
+        assert code == "0"
+        assert names.isdisjoint({"pydantic", "importlib.metadata"})

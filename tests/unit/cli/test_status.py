@@ -193,6 +193,10 @@ def test_packages_that_a_set_imports(
     assert "package site_alone: was" in run("status", "--sysconfdir", site.etc).stdout
     assert "unchanged" in run(*deploy).stdout
     assert status(site, run)[0]["packages"] == []
+    for damaged in ("", "[1]", "3", "{"):
+        Path(site.etc, "slurmhooks.set").resolve().joinpath(".packages").write_text(damaged)
+        (text,) = status(site, run)[0]["packages"]
+        assert "/.packages: " in text
 
 
 def test_files_that_were_edited(site: "Site", run: "Call", bundles: list[str]) -> None:

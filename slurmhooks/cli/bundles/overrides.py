@@ -34,7 +34,8 @@ def ended(before: Mapping[str, File], after: Mapping[str, File]) -> list[str]:
     """
     kept = _exemptions(after)
     return [
-        f"this ends an exemption from {each.get('rules')} until {each['until']}: {each.get('reason', 'no reason')}"
+        f"this ends the exemption from {str(each.get('rules')).strip('[]')} until {each['until']}:"
+        f" {each.get('reason', 'no reason')}"
         for each in _exemptions(before)
         if each not in kept and not _is_over(each["until"])
     ]

@@ -16,7 +16,10 @@ from slurmhooks.values import NO_VAL
 if TYPE_CHECKING:
     from slurmhooks.handlers.registry import Handler
 
-VIEWS = {"job": "Job", "record": "Record", "spank": "Spank"}
+VIEWS = {
+    "job": "Job", "record": "Record", "spank": "Spank", "options": "Options", "container": "Container", "mail": "Mail",
+    "buffer": "BurstBuffer",
+}  # fmt: skip
 """Arguments whose attributes are all known, with their types in slurmhooks.types."""
 UNSET = frozenset({NO_VAL[32], NO_VAL[64]})
 """Smaller ones may be other numbers."""
@@ -87,7 +90,8 @@ def _in_handler(handler: "Handler", function: ast.FunctionDef, expected: list[ra
                     "use log.user() or log.info() instead of print(): its output is the job's, or is lost",
                 )
             case ast.Attribute(value=ast.Name(id=name), attr=field) if name in views and not field.startswith("_"):
-                names = [each for each in dir(views[name]) if not each.startswith("_")]
+                known = {*dir(views[name]), *getattr(views[name], "__dataclass_fields__", ())}
+                names = sorted(each for each in known if not each.startswith("_"))
                 if field not in names and not any(node.lineno in lines for lines in expected):
                     yield node.lineno, f"{name} has no {field!r}{nearest(field, names)}; this line is a bug if it runs"
             case ast.Constant() | ast.Name() if type(number := _constant(handler, node)) is int and number in UNSET:

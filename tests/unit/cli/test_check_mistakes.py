@@ -2,6 +2,7 @@
 """``slurmhooks check`` notes statements that are bugs when they run, or have no effect."""
 
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from slurmhooks.fields import JobFields, RecordFields
 from slurmhooks.fields.rows import rows
 from slurmhooks.handlers import loader
 from slurmhooks.spank.fields import ITEMS
+from slurmhooks.testing import FakeBurstBuffer, FakeContainer, FakeMail, FakeOptions
 
 ROOT = Path(__file__).parents[3]
 
@@ -103,6 +105,24 @@ def test_print_in_slurmstepd(tmp_path: Path) -> None:
 def test_each_field_is_known(tmp_path: Path, decorator: str, name: str, fields: list[str]) -> None:
     """No field of any release has a note."""
     text = "; ".join(f"{name}.{field}" for field in fields)
+    assert notes(tmp_path, text, f"@hook.{decorator}\ndef check({name}):\n    ") == []
+    assert notes(tmp_path, f"{name}.nowhere", f"@hook.{decorator}\ndef check({name}):\n    ")
+
+
+@pytest.mark.parametrize(
+    ("decorator", "name", "made"),
+    [
+        ("cli_filter.pre_submit", "options", lambda: FakeOptions("sbatch")),
+        ("scrun.stage_in", "container", lambda: FakeContainer(bundle="/b")),
+        ("mail", "mail", FakeMail),
+        ("burst_buffer.setup", "buffer", FakeBurstBuffer),
+    ],
+)
+def test_each_attribute_is_known(tmp_path: Path, decorator: str, name: str, made: Callable[[], object]) -> None:
+    """No attribute that an argument of a hook has when it is called has a note; another one has."""
+    of_kit = {"sent", "texts", "commands"}
+    attributes = {each for each in dir(made()) if not each.startswith("_")} - of_kit
+    text = "; ".join(f"{name}.{each}" for each in sorted(attributes))
     assert notes(tmp_path, text, f"@hook.{decorator}\ndef check({name}):\n    ") == []
     assert notes(tmp_path, f"{name}.nowhere", f"@hook.{decorator}\ndef check({name}):\n    ")
 

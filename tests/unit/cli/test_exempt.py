@@ -101,7 +101,7 @@ def test_what_ends_it_says_so(site: "Site", run: "Call", toml: Any) -> None:
     call(site, run, "exempt", "require_time_limit", "--user", "alice", *WORDS)
     assert not refused(site)
     on = call(site, run, "on")
-    assert "this ends an exemption from ['require_time_limit'] until" in on["notes"][-1]
+    assert "this ends the exemption from 'require_time_limit' until" in on["notes"][-1]
     assert on["notes"][-1].endswith("ticket 4711")
     assert refused(site)
     call(site, run, "exempt", "require_time_limit", "--user", "alice", *WORDS)

@@ -12,6 +12,7 @@ from slurmhooks.hooks.node_states import DRAIN
 from slurmhooks.node import state
 from slurmhooks.node.brake import Brake, kind
 from slurmhooks.node.draining import Controller, settle
+from tests.seeds import each_seed
 
 
 class Cluster:
@@ -88,7 +89,7 @@ class Cluster:
             thread.join()
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each_seed(40)
 def test_the_brake_holds_when_nodes_fail_at_once(seed: int) -> None:
     """As many nodes are drained as the brake allows, not one more and not one less, in whatever order they ask.
 

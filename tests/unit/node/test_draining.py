@@ -13,6 +13,7 @@ from slurmhooks.hooks.node_states import DRAIN, FAIL, REBOOT_ISSUED, REBOOT_REQU
 from slurmhooks.node import state
 from slurmhooks.node.brake import Brake
 from slurmhooks.node.draining import Controller, Unanswered, settle
+from tests.seeds import each_seed
 
 WIDE = Brake(count=1000)
 
@@ -189,7 +190,7 @@ def test_a_healthy_node_asks_nothing() -> None:
     assert world.steps == 2  # those of writing the state
 
 
-@pytest.mark.parametrize("seed", range(600))
+@each_seed(600)
 def test_any_history(seed: int) -> None:
     """Whatever fails, is killed or decided by people in between: the node ends as its last check and people want.
 

@@ -18,6 +18,7 @@ from slurmhooks.node.model import BUG, REFUSED, HealthNode, Result
 from slurmhooks.node.run import Settings, run
 from slurmhooks.node.state import CheckState, NodeMemory, StateFile, read
 from slurmhooks.node.verdict import texts
+from tests.seeds import each_seed
 from tests.unit.node.making import check
 
 
@@ -61,7 +62,7 @@ def drawn(seed: int) -> NodeMemory:
     return state
 
 
-@pytest.mark.parametrize("seed", range(50))
+@each_seed(50)
 def test_any_state_survives(seed: int) -> None:
     """What was written is read again, whatever texts it has."""
     state = drawn(seed)
@@ -69,7 +70,7 @@ def test_any_state_survives(seed: int) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:invalid escape sequence")
-@pytest.mark.parametrize("seed", range(200))
+@each_seed(200)
 def test_damage_is_noticed(seed: int) -> None:
     """A damaged file raises ValueError or is a state; nothing else."""
     draw = random.Random(seed)

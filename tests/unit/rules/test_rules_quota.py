@@ -250,6 +250,7 @@ def test_a_killed_worker_keeps_nobody_out(memory: accepted.Accepted) -> None:
 WAITS = {"wait": 0.3, "wait long": 9.5}
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(["submit", "array", "create", "create", "end", *WAITS]), max_size=40))
 @example(["submit", "create", "end", "wait", "submit", "wait long", "wait", "submit", "submit"])

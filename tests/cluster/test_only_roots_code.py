@@ -102,7 +102,7 @@ def refused(lent: Site) -> str:
     before = len(lent.cluster.log("n1"))
     assert launch(lent) == ""
     assert not {uid for _, uid in imports(lent)} & {"0"}
-    repairs = re.findall(r"would run what they put there: (.*)", lent.cluster.log("n1")[before:])
+    repairs = re.findall(r"what they put there would run: (.*)", lent.cluster.log("n1")[before:])
     assert len(set(repairs)) == 1, lent.cluster.log("n1")[before:]
     return str(repairs[0])
 

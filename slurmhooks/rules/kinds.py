@@ -71,20 +71,21 @@ Url = Annotated[str, AfterValidator(_url)]
 AbsolutePath = Annotated[str, AfterValidator(_path)]
 AbsolutePaths = Annotated[tuple[AbsolutePath, ...], Field(strict=False)]
 Count = Annotated[int, Field(ge=0, lt=1 << 31)]
-Minutes = Annotated[int, BeforeValidator(_minutes), Field(ge=1, lt=1 << 31), _schema("1:00:00", "2-00:00:00")]
+UNITS = ("minutes", "MiB")
+"""Units of numbers: the last part of their types."""
+Minutes = Annotated[
+    int, BeforeValidator(_minutes), Field(ge=1, lt=1 << 31), _schema("1:00:00", "2-00:00:00"), "minutes"
+]
 """A time limit: minutes, or a text in the notation of --time."""
-Mebibytes = Annotated[int, BeforeValidator(_mebibytes), Field(ge=1, lt=1 << 43), _schema("4G", "500M")]
+Mebibytes = Annotated[int, BeforeValidator(_mebibytes), Field(ge=1, lt=1 << 43), _schema("4G", "500M"), "MiB"]
 """An amount of memory: MiB, or a text in the notation of --mem."""
 Moment = Annotated[datetime | date, BeforeValidator(_moment)]
 """A day, or a time; without a time zone, in that of slurmctld."""
 
 
-UNITS: dict[Any, Literal["minutes", "MiB"]] = {_minutes: "minutes", _mebibytes: "MiB"}
-
-
 def unit_of(field: FieldInfo) -> Literal["minutes", "MiB"] | None:
     """Return the unit of a key's value in the model, or None."""
-    return next((unit for item in _metadata(field) if (unit := UNITS.get(getattr(item, "func", None)))), None)
+    return next((item for item in _metadata(field) if item in UNITS), None)
 
 
 def _metadata(field: FieldInfo) -> list[Any]:

@@ -116,7 +116,7 @@ def test_running_jobs_and_updates(site: Site) -> None:
         ("rule:quota", "alice", "cpu_hours", 1.0)
     ]
     assert round(rows[0]["used"], 3) == 0.667
-    assert "nobody" in site.said("slurmhooks", "quota", "--user", "bob", user="root")
+    assert "no job counts" in site.said("slurmhooks", "quota", "--user", "bob", user="root")
     job = site.submit("-n1", "-t10")
     assert site.run("scontrol", "update", f"JobId={job}", "TimeLimit=20").returncode == 0
     assert site.run("scontrol", "update", f"JobId={job}", "TimeLimit=21").returncode != 0

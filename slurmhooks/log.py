@@ -84,7 +84,8 @@ def one_line(text: str, limit: int, end: str = "") -> str:
         end: appended, and never cut; a few words at most.
     """
     shown = visible(end)
-    return visible(" ".join(text.split()), limit=max(limit - len(shown.encode()), _NOTE_SIZE)) + shown
+    cut = visible(" ".join(text.split()), limit=max(limit - len(shown.encode()), _NOTE_SIZE))
+    return cut.removeprefix(" ") + shown  # nothing but the note about what is left out fits
 
 
 def quoted(value: object) -> str:

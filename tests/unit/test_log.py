@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from slurmhooks.log import (
@@ -315,6 +315,7 @@ def test_bytes_in_fields(said: SimpleNamespace, value: object, text: str) -> Non
 
 
 @given(text=st.text(), end=st.text(st.characters(categories=["L", "P"]), max_size=30), limit=st.integers(80, 300))
+@example(text="\x1b" * 30, end="\u0800" * 14, limit=80)
 def test_a_line(text: str, end: str, limit: int) -> None:
     """It is one line within its limit, whatever the text, and ends with the end that it is given."""
     shown = one_line(text, limit, end)

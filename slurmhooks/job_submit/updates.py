@@ -11,7 +11,7 @@ from typing import Any
 
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.fields import ZERO_LEAVES, JobFields
-from slurmhooks.fields.rows import NEWEST, Release, release_of, rows
+from slurmhooks.fields.rows import Release, release_of, rows
 from slurmhooks.slurmctld.logged_fields import plain
 from slurmhooks.wire.message import MessageError
 
@@ -36,14 +36,14 @@ DEPENDS = {
 """The fields of a request on which another one depends: those that slurmctld works out, and the partition."""
 
 
-def members(release: Release) -> frozenset[str]:
-    """Return the members that slurmctld reads in an update; all others, which a client may send, it ignores."""
-    return frozenset(name for name in _MEMBERS.split() if release >= _SINCE.get(name, release))
+def members(release: Release | None = None) -> frozenset[str]:
+    """Return the members that slurmctld reads in an update of a release, or of any; it ignores others that are sent."""
+    return frozenset(name for name in _MEMBERS.split() if release is None or release >= _SINCE.get(name, release))
 
 
 @cache
-def fields(release: Release = NEWEST) -> frozenset[str]:
-    """Return the fields that an update may change in a release."""
+def fields(release: Release | None = None) -> frozenset[str]:
+    """Return the fields that an update may change in a release, or in any."""
     read = members(release)
     return frozenset(name for name, row in rows(JobFields).items() if read.intersection(row.members))
 

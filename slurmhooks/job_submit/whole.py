@@ -56,7 +56,7 @@ FILLED = ("account", "partition", "qos", "time_limit")
 
 @cache
 def depends(name: str) -> frozenset[str]:
-    """Return the fields that an update may change, and on which what a handler reads depends."""
+    """Return the fields that an update may change in some release, and on which what a handler reads depends."""
     names = DEPENDS.get(name, (name,))
     return updates.fields() & frozenset().union(*map(updates.sharing, names))
 
@@ -217,7 +217,7 @@ class Looking:
         if name in EXTRA or name == "is_update":
             raise AttributeError(f"job.{name} is read-only")
         row = rows(JobFields).get(name)
-        if self.modify and (name in ARRAYS or (row is not None and row.writable and name not in updates.fields())):
+        if self.modify and (name in ARRAYS or (row is not None and row.writable and not self.may_change(name))):
             self.job._living()
             raise ValueError(f"job.{name} cannot be set: no update changes it")
         state = self.job._state

@@ -320,3 +320,31 @@ def test_what_an_update_asks_for() -> None:
     job = FakeJob(time_limit=5, comment="x\ny", account="")
     request_of(job, "job_modify")
     assert updates.asked(job) == ["account=", "comment=x\ny", "time_limit=5"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "releases"),
+    [
+        ("segment_size", 4, {"24.11": False, "26.05": False, "26.11": True}),
+        ("mcs_label", "x", {"24.11": False, "25.05": True, "26.11": True}),
+        ("std_err", "x", {"22.05": False, "24.11": True}),
+    ],
+)
+def test_a_field_that_updates_change_since_a_release(
+    tmp_path: Path, field: str, value: object, releases: dict[str, bool]
+) -> None:
+    """From that release on, an update is judged by it, and a handler may write it; before, a write is a bug."""
+    reads = f"if job.{field} == {value!r}:\n        raise Reject('no')"
+    writes = f"if job.time_limit:\n        job.{field} = {value!r}"
+    for name, body in (("reads", reads), ("writes", writes)):
+        head = "from slurmhooks import Reject, hook\n\n@hook.job\ndef rule(job):\n    "
+        (tmp_path / f"{name}.py").write_text(f"{head}{body}\n")
+    for release, changes in releases.items():
+        record = FakeRecord(release=release, time_limit=60)
+        asked = FakeJob(release=release, **{field: value})
+        assert (
+            run(tmp_path / "reads.py", "job_modify", job=asked, record=record, modify_uid=1000).accepted is not changes
+        )
+        job = FakeJob(release=release, time_limit=30)
+        result = run(tmp_path / "writes.py", "job_modify", job=job, record=record, modify_uid=1000)
+        assert (result.accepted, result.changes) == ((True, {field: value}) if changes else (False, {})), release

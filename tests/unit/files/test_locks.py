@@ -78,17 +78,21 @@ def test_who_does_not_get_it_keeps_nothing(tmp_path: Path, release: str) -> None
 def test_a_child_that_has_closed_it_keeps_nothing(tmp_path: Path) -> None:
     """The lock ends with its process, although a forked child lives on, if that has closed the file."""
     path = tmp_path / "lock"
-    read, write = os.pipe()
+    closed, says = os.pipe()
+    goes, ends = os.pipe()
     if not (parent := os.fork()):
         with path.open("a") as file:
             os.register_at_fork(after_in_child=file.close)
             if locks.take(file.fileno()) and not os.fork():
-                os.read(read, 1)
-                os._exit(0)
+                os.close(ends)
+                os.write(says, b".")
+                os.read(goes, 1)  # until the test closes its end
             os._exit(0)
     os.waitpid(parent, 0)
-    with path.open("a") as file:
-        assert locks.take(file.fileno())
-    os.write(write, b".")
-    os.close(read)
-    os.close(write)
+    try:
+        assert os.read(closed, 1) == b"."
+        with path.open("a") as file:
+            assert locks.take(file.fileno())
+    finally:
+        for each in (closed, says, goes, ends):
+            os.close(each)

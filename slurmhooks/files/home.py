@@ -121,7 +121,7 @@ def _expects_set(directory: str) -> bool:
             known = file.read().splitlines()
     except OSError:
         return True
-    return paths.real(directory) in map(paths.real, known)
+    return not known or paths.real(directory) in map(paths.real, known)  # earlier builds wrote no folder
 
 
 def _exists(path: str) -> bool:

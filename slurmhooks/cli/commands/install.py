@@ -134,12 +134,14 @@ def command(
         if expects_set is None and slurm.find_program("slurmctld") is not None:
             expects_set = True
     marker = configuration.below(destdir, folder) / "slurmhooks" / home.EXPECTS_SET
-    if expects_set:
-        known = marker.read_bytes() if marker.exists() else b""
+    if expects_set is not None:
         own = f"{os.path.abspath(sysconfdir)}\n".encode("utf-8", "surrogateescape")
-        durable.write(marker, known + own if own not in known.splitlines(keepends=True) else known, 0o644)
-    elif expects_set is not None:
-        marker.unlink(missing_ok=True)
+        known = marker.read_bytes().splitlines(keepends=True) if marker.exists() else []
+        others = b"".join(line for line in known if line != own)
+        if expects_set or others:  # of other clusters that have these plugins
+            durable.write(marker, others + own if expects_set else others, 0o644)
+        else:
+            marker.unlink(missing_ok=True)
     show_settings(configuration.settings(sysconfdir, folder, destdir), parameters.words_for(sysconfdir))
 
 

@@ -153,6 +153,9 @@ def test_whether_a_set_is_expected(run: Run, machine: Machine, build: Path, plug
     assert expected()
     assert expected("--expects-set")
     assert marker.read_text() == f"/of/another/cluster\n{machine.etc}\n"
+    assert expected("--no-expects-set")
+    assert marker.read_text() == "/of/another/cluster\n"
+    marker.write_text("")
     assert not expected("--no-expects-set")
     machine.program("slurmctld", "echo slurm-wlm 24.11.5")
     assert expected()

@@ -123,9 +123,9 @@ def test_a_file_that_the_user_may_not_read(open_folder: Path) -> None:
 @needs_root
 def test_processes_of_another_user_end(open_folder: Path) -> None:
     """Processes of another user miss no deadline, are replaced, and do not survive slurmctld, however it ends."""
-    become = "import slurmhooks.config.controller as c, slurmhooks.processes.confinement as f"
+    become = "import slurmhooks.config.sections as c, slurmhooks.processes.confinement as f"
     host = Exchanger(
-        built(PLAIN), open_folder, {"load": f"{become}; f.drop_rights(c.Prep(user='nobody'), 'prep')", "version": 1}
+        built(PLAIN), open_folder, {"load": f"{become}; f.drop_rights(c.MODELS['prep'](user='nobody'), 'prep')", "version": 1}
     )
     try:
         assert host.exchange("import os; answer = os.getuid()") == ("OK", str(USER.pw_uid)), host.log
@@ -133,7 +133,7 @@ def test_processes_of_another_user_end(open_folder: Path) -> None:
         assert owners == {SUPERVISOR: 0, GENERATION: USER.pw_uid, WORKER: USER.pw_uid}
         assert host.exchange("import time; time.sleep(1000)", deadline_ms=100)[0] == "TIMED_OUT"
         assert host.exchange("echo") == ("OK", "echo")
-        host.set(version=2, load=f"{become}; f.drop_rights(c.Prep(user='nobody'), 'prep')")
+        host.set(version=2, load=f"{become}; f.drop_rights(c.MODELS['prep'](user='nobody'), 'prep')")
         wait_for(lambda: host.exchange("answer = version") == ("OK", "2"), "that the new files serve")
         family = {each.pid for each in below(host.pid)}
     finally:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slurmhooks.cli import build_record, slurm
-from slurmhooks.errors import LoadError
+from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import home, plugstack_conf, slurm_conf, trusted
 
 UNKNOWN = "SLURM'S_OWN_PLUGIN_FOLDER"
@@ -52,7 +52,9 @@ def settings(sysconfdir: Path, plugin_dir: Path, root: Path = Path("/")) -> list
     for point, key in (("job_submit", "JobSubmitPlugins"), ("cli_filter", "CliFilterPlugins")):
         value = slurm_conf.value(str(conf), key) or ""
         present = has_plugin(value, point)
-        line = f"{key}=" + (",".join(names_in(value)) if present else with_plugin(value, point, "python"))
+        twice = not present and runs_twice(below(root, sysconfdir), value, point)
+        proposed = with_plugin(without_lua(value, point) if twice else value, point, "python")
+        line = f"{key}=" + (",".join(names_in(value)) if present else proposed)
         needed.append(Setting(file=file_in(sysconfdir), line=line, present=present, why=f"hook.{point}"))
 
     plugstack = plugstack_in(sysconfdir, root)
@@ -81,6 +83,25 @@ def with_plugin(value: str, point: str, name: str) -> str:
     mistaken = ("slurmhooks", f"{point}_python")
     others = [each for each in names_in(value) if each.removeprefix(f"{point}/") not in mistaken]
     return ",".join([*others, name])
+
+
+def without_lua(value: str, point: str) -> str:
+    """Return the plugins of a value of slurm.conf, except lua."""
+    return ",".join(name for name in names_in(value) if name.removeprefix(f"{point}/") != "lua")
+
+
+def runs_twice(sysconfdir: Path, value: str, point: str) -> bool:
+    """Tell whether a value of slurm.conf has Slurm's plugin lua, and that runs the same script as the set in force."""
+    from slurmhooks.site import sources as site
+
+    if without_lua(value, point) == ",".join(names_in(value)):
+        return False
+    toml = Path(home.of(str(sysconfdir)), home.SET).resolve() / home.SOURCE
+    try:
+        script = site.script_of(point, *site.located_config(toml))
+        return script is not None and Path(script).read_bytes() == (sysconfdir / f"{point}.lua").read_bytes()
+    except (ConfigError, LoadError, OSError):
+        return False
 
 
 def file_in(sysconfdir: Path) -> Path:

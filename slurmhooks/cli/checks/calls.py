@@ -40,9 +40,8 @@ def never_called(loaded: whole_site.Loaded, sysconfdir: Path, folder: Path | Non
             without_scrun = [f"{folder}: scrun never calls {waiting['scrun']}: the plugins were built without scrun's"
                              f" Lua; {build_record.AGAIN}"]  # fmt: skip
         waiting["scrun"] = ""
-    twice = dict(_run_twice(by_point, sysconfdir))
-    loaded.notes += twice.values()
-    findings = without_scrun + _missing_settings(waiting, sysconfdir, folder, twice)
+    loaded.notes += _run_twice(sysconfdir)
+    findings = without_scrun + _missing_settings(waiting, sysconfdir, folder)
     findings += plugins.never_called(loaded.registry, sysconfdir, folder)
     findings += _prologs(in_lines if has_lines else by_point["spank"], sysconfdir)
     if folder is not None:
@@ -60,21 +59,13 @@ def never_called(loaded: whole_site.Loaded, sysconfdir: Path, folder: Path | Non
     return findings
 
 
-def _run_twice(by_point: dict[str, list[Handler]], sysconfdir: Path) -> Iterator[tuple[str, str]]:
-    """Yield the plugin points whose script Slurm's own plugin runs, too, each with a note."""
+def _run_twice(sysconfdir: Path) -> Iterator[str]:
+    """Yield a note for each script of the set that Slurm's own plugin runs, too."""
     conf = configuration.file_in(sysconfdir)
     for point, key in (("job_submit", "JobSubmitPlugins"), ("cli_filter", "CliFilterPlugins")):
         value = slurm_conf.value(str(conf), key) or ""
-        script, own = f"{point}.lua", {"lua", f"{point}/lua"}
-        if own.intersection(configuration.names_in(value)) and any(
-            Path(h.path).name == script for h in by_point[point]
-        ):
-            yield point, f"{conf}: {key}={value}: the plugin lua of Slurm runs {script}, too: leave lua out"
-
-
-def _without_lua(value: str, point: str) -> str:
-    """Return the plugins of a value of slurm.conf, except lua."""
-    return ",".join(name for name in configuration.names_in(value) if name.removeprefix(f"{point}/") != "lua")
+        if configuration.runs_twice(sysconfdir, value, point):
+            yield f"{conf}: {key}={value}: the plugin lua of Slurm runs {point}.lua, too: leave lua out"
 
 
 def _timeout(seconds: float, sysconfdir: Path) -> list[str]:
@@ -102,22 +93,17 @@ def _count(handlers: Sequence[Handler], hook: str) -> str:
     return f"the {count} handlers of {hook}, such as {handlers[0].label}"
 
 
-def _missing_settings(
-    waiting: dict[str, str], sysconfdir: Path, folder: Path | None, twice: dict[str, str]
-) -> list[str]:
-    """Return a finding for each line that slurm.conf and plugstack.conf lack; for ``twice`` see _run_twice()."""
+def _missing_settings(waiting: dict[str, str], sysconfdir: Path, folder: Path | None) -> list[str]:
+    """Return a finding for each line that slurm.conf and plugstack.conf lack."""
     everything = next(filter(None, waiting.values()), "")
     findings = []
     # Missing plugins are a separate finding; without them, no folder can be added to PluginDir.
     for setting in configuration.settings(sysconfdir, folder or Path("/")):
-        point = setting.why.removeprefix("hook.")
-        what = waiting.get(point, "")
+        what = waiting.get(setting.why.removeprefix("hook."), "")
         if setting.line.startswith("PluginDir=") and folder is not None:
             what = everything
         if what and not setting.present:
-            key, equals, value = setting.line.partition("=")
-            line = f"{key}{equals}{_without_lua(value, point)}" if point in twice else setting.line
-            findings.append(f"{setting.file}: Slurm never calls {what}: it needs the line {line}")
+            findings.append(f"{setting.file}: Slurm never calls {what}: it needs the line {setting.line}")
     return findings
 
 

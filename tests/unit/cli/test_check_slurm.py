@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from slurmhooks.cli import build_record, slurm, whole_site
+from slurmhooks.cli import build_record, configuration, slurm, whole_site
 from slurmhooks.cli.checks import access
 from tests.unit.cli.conftest import HEAD, INIT, SUBMIT, Site
 
@@ -48,6 +48,28 @@ def test_a_script_that_would_run_twice(site: Site) -> None:
     assert (site.found(), note in site.check().output) == ([], True)
     site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=python")
     assert (site.found(), note in site.check().output) == ([], False)
+
+
+def test_another_script_of_slurms_plugin_stays(site: Site) -> None:
+    """Slurm's job_submit.lua stays in the line unless its content is that of the set's script, and no note says else.
+
+    `install` and `info` propose the line that `check` does.
+    """
+    own, policy = site.etc / "job_submit.lua", site.etc / "policy" / "job_submit.lua"
+    policy.parent.mkdir()
+    policy.write_text("function slurm_job_submit() return 0 end\nfunction slurm_job_modify() return 0 end\n")
+    (site.etc / "slurmhooks.toml").write_text('[hooks]\npaths = []\n[job_submit]\nlua = "policy/job_submit.lua"\n')
+    for content, line in (("return 1\n", "lua,python"), (policy.read_text(), "python"), (None, "lua,python")):
+        own.unlink(missing_ok=True)
+        if content is not None:
+            own.write_text(content)
+        site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=lua")
+        (found,) = site.found()
+        assert found.endswith(f"it needs the line JobSubmitPlugins={line}")
+        proposed = [each.line for each in configuration.settings(site.etc, site.plugins)]
+        assert f"JobSubmitPlugins={line}" in proposed
+        site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=lua,python")
+        assert (site.found(), "leave lua out" in site.check().output) == ([], line == "python")
 
 
 @pytest.mark.parametrize(

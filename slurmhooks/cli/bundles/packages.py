@@ -21,6 +21,9 @@ FILE_NAME = ".packages"
 """A hidden file of the set: what each package was when the set was deployed, by the name that it is imported by."""
 SHOWN = 8
 """Digits of a hash."""
+UNKNOWN = "unknown"
+"""The state of a package that is in an archive, or so damaged that one of these is raised."""
+DAMAGED = (OSError, ValueError, TypeError, AttributeError, LookupError, ImportError)
 
 
 def note(place: Path) -> None:
@@ -51,7 +54,7 @@ def _imported(place: Path) -> set[str]:
         for path in (Path(folder, name) for name in names):
             own |= {path.stem, *path.relative_to(place).parts[:-1]}
             # What cannot be read is refused when the set is loaded, or is data of handlers.
-            with suppress(SyntaxError, ValueError, RecursionError, AttributeError, TypeError):
+            with suppress(SyntaxError, ValueError, RecursionError, MemoryError, AttributeError, TypeError):
                 if path.suffix == ".py":
                     found |= _of_python(path.read_bytes())
                 elif path.suffix == ".toml":
@@ -76,8 +79,18 @@ def _present(names: Collection[str]) -> dict[str, str]:
         return {}
     from importlib import metadata  # slow, and few sets need it
 
-    named = {name: sorted(filter(None, set(each))) for name, each in metadata.packages_distributions().items()}
-    return {name: _state(name, list(map(metadata.distribution, named.get(name, ())))) for name in sorted(names)}
+    def state(name: str) -> str:
+        try:
+            of_name = sorted(filter(None, set(named.get(name, ()))))
+            return _state(name, list(map(metadata.distribution, of_name)))
+        except DAMAGED:
+            return UNKNOWN
+
+    try:
+        named = metadata.packages_distributions()
+    except DAMAGED:
+        return dict.fromkeys(names, UNKNOWN)
+    return {name: state(name) for name in sorted(names)}
 
 
 def _state(name: str, found: "list[Distribution]") -> str:
@@ -87,4 +100,4 @@ def _state(name: str, found: "list[Distribution]") -> str:
         return "not installed"
     if not content and spec.has_location and spec.origin is not None:
         content = Path(spec.origin).read_bytes()
-    return " ".join([*(each.version for each in found), f"({sha256(content).hexdigest()[:SHOWN]})"])
+    return " ".join([*(each.version or "?" for each in found), f"({sha256(content).hexdigest()[:SHOWN]})"])

@@ -34,7 +34,7 @@ def outside(base: Path, files: Mapping[str, File]) -> list[str]:
 def _of_python(text: str, base: Path, files: Mapping[str, File]) -> list[tuple[int, str]]:
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []  # refused when the set is loaded
     found: dict[tuple[int, str], None] = {}
     for node in ast.walk(tree):

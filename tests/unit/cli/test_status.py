@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -197,6 +198,31 @@ def test_packages_that_a_set_imports(
         Path(site.etc, "slurmhooks.set").resolve().joinpath(".packages").write_text(damaged)
         (text,) = status(site, run)[0]["packages"]
         assert "/.packages: " in text
+
+
+def test_packages_that_cannot_be_read(
+    site: "Site", run: "Call", open_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What pip has left half done, a module in an archive and a file that no parser takes stop no deployment."""
+    left, archive = open_folder / "left", open_folder / "modules.zip"
+    for place in ("site-packages", "left"):
+        (open_folder / place / f"site_policy-{len(place)}.dist-info").mkdir(parents=True)
+    record = open_folder / "site-packages" / "site_policy-13.dist-info"
+    (record / "METADATA").write_text("Metadata-Version: 2.1\nName: site-policy\nVersion: 13\n")
+    (record / "RECORD").write_text("site_policy.py,,\n")
+    (left / "site_policy.py").touch()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("site_zipped.py", "")
+    for path in (record.parent, left, archive):
+        monkeypatch.syspath_prepend(str(path))
+    (site.etc / "packages").mkdir()
+    (site.etc / "packages" / "never_imported.py").write_text("-" * 100_000 + "1\n")
+    (site.etc / "slurmhooks.toml").write_text('[hooks]\npaths = ["hooks.d/*.py"]\npackages = ["packages"]\n')
+    site.file("import site_policy, site_zipped\n@hook.job_submit\ndef submit(job): pass\n")
+    assert "in force" in run("deploy", "--sysconfdir", site.etc).output
+    known = json.loads(Path(site.etc, "slurmhooks.set").resolve().joinpath(".packages").read_text())
+    assert (known["site_policy"].split()[0], known["site_zipped"]) == ("?", "unknown")
+    assert status(site, run)[0]["packages"] == []
 
 
 def test_files_that_were_edited(site: "Site", run: "Call", bundles: list[str]) -> None:

@@ -41,7 +41,7 @@ def changed(place: Path) -> list[str]:
     except (OSError, ValueError, TypeError) as error:
         return [f"{place / FILE_NAME}: {error}"]
     return [
-        f"{name}: was {was} at the deployment, is {present[name]}"
+        f"package {name}: was {was} at the deployment, is {present[name]}"
         for name, was in known.items()
         if was != present[name]
     ]

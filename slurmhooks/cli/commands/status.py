@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from slurmhooks.cli.bundles import nodes as machines
 
 CURRENT = "current"
+LONGEST = 1000
+"""Characters of a report that is cut, with room for its mark: srun mixes lines of more than 1,024 bytes."""
 
 
 @dataclass
@@ -100,8 +102,7 @@ def command(
 
     here = machines.this(sysconfdir)
     if as_report:
-        # srun mixes lines of several tasks if they are longer than 1,024 bytes; only `here` shows its history.
-        click.echo(machines.MARK + output.as_json(replace(here, history=[])))
+        click.echo(machines.MARK + for_others(here))
         return
     others = machines.others(sources)
     wanted: list[str] = []
@@ -122,6 +123,20 @@ def command(
     output.result(report, show)
     if report.findings:
         raise Findings(report.findings)
+
+
+def for_others(here: "machines.Machine") -> str:
+    """Return the report of this machine in a line that is short enough for srun, which mixes longer ones of tasks.
+
+    Only the machine itself shows its history, and all packages if that are many.
+    """
+    for count in range(len(here.packages), -1, -1):
+        left = len(here.packages) - count
+        more = [f"and {left} more packages"] if left else []
+        report = output.as_json(replace(here, history=[], packages=[*here.packages[:count], *more]))
+        if len(report) < LONGEST:
+            break
+    return report
 
 
 def compare(
@@ -155,7 +170,7 @@ def compare(
         for each in (here, *latest.values())
         if each.manifest is not None
     ]
-    changed = [f"{each.name}: package {text}" for each in (here, *latest.values()) for text in each.packages]
+    changed = [f"{each.name}: {text}" for each in (here, *latest.values()) for text in each.packages]
     return StatusReport(expected, here.kept, rows, list(dict.fromkeys(findings)), manifests=unused, packages=changed)
 
 

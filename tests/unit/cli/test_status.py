@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from slurmhooks.cli import controllers, main
-from slurmhooks.cli.bundles import nodes
+from slurmhooks.cli.bundles import nodes, packages
 from slurmhooks.cli.bundles.store import Store
 
 if TYPE_CHECKING:
@@ -198,6 +198,24 @@ def test_packages_that_a_set_imports(
         Path(site.etc, "slurmhooks.set").resolve().joinpath(".packages").write_text(damaged)
         (text,) = status(site, run)[0]["packages"]
         assert "/.packages: " in text
+
+
+def test_many_packages_are_cut_in_a_report(
+    site: "Site", run: "Call", bundles: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """srun mixes lines of several tasks that are longer than 1,024 bytes; the machine itself shows all packages."""
+    texts = [f"package é{number}: was 1.0 (01234567) at the deployment, is 1.1 (12345678)" for number in range(30)]
+    monkeypatch.setattr(packages, "changed", lambda place: texts)
+    line = run("status", "--sysconfdir", site.etc, "--report").stdout
+    assert len(line.encode()) <= 1024
+    (report,) = nodes.of_text(line, "srun")
+    assert 3 <= len(report.packages) < 15
+    assert report.packages[:-1] == texts[: len(report.packages) - 1]
+    assert report.packages[-1] == f"and {31 - len(report.packages)} more packages"
+    assert len(status(site, run)[0]["packages"]) == 30
+    del texts[3:]
+    (report,) = nodes.of_text(run("status", "--sysconfdir", site.etc, "--report").stdout, "srun")
+    assert report.packages == texts
 
 
 def test_packages_that_cannot_be_read(

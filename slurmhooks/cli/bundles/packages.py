@@ -3,6 +3,7 @@
 
 import ast
 import json
+import os
 import sys
 import tomllib
 from collections.abc import Collection
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from importlib.metadata import Distribution
 
 FILE_NAME = ".packages"
-"""A hidden file of the set: what each package was when the set was deployed, by the name that it is imported by."""
+"""A hidden file of the set: what each package was, by the name that it is imported by, on the host that has deployed
+the set last. Other hosts may have the same file, see slurmhooks.home: nothing is known of their packages."""
 SHOWN = 8
 """Digits of a hash."""
 UNKNOWN = "unknown"
@@ -28,17 +30,19 @@ DAMAGED = (OSError, ValueError, TypeError, AttributeError, LookupError, ImportEr
 
 def note(place: Path) -> None:
     """Note what the packages are that the files of a set import."""
-    durable.write(place / FILE_NAME, json.dumps(_present(_imported(place))).encode(), 0o444)
+    noted = {"host": os.uname().nodename, "packages": _present(_imported(place))}
+    durable.write(place / FILE_NAME, json.dumps(noted).encode(), 0o444)
 
 
 def changed(place: Path) -> list[str]:
     """Return a text for each package that is no longer what it was when a set was deployed."""
     try:
-        known = dict(json.loads((place / FILE_NAME).read_bytes()))
+        noted = json.loads((place / FILE_NAME).read_bytes())
+        known = dict(noted["packages"]) if noted["host"] == os.uname().nodename else {}
         present = _present(known)
     except FileNotFoundError:
         return []  # deployed by an earlier release
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, LookupError) as error:
         return [f"{place / FILE_NAME}: {error}"]
     return [
         f"package {name}: was {was} at the deployment, is {present[name]}"

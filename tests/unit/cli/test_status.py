@@ -6,6 +6,7 @@ import os
 import re
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -192,9 +193,12 @@ def test_packages_that_a_set_imports(
         f"{host}: package site_with_version: was 1.0 (HASH) at the deployment, is 1.1 (HASH)",
     ]
     assert "package site_alone: was" in run("status", "--sysconfdir", site.etc).stdout
+    with monkeypatch.context() as other:  # a machine that has the same slurmhooks.home
+        other.setattr(os, "uname", lambda: SimpleNamespace(nodename="other"))
+        assert status(site, run)[0]["packages"] == []
     assert "unchanged" in run(*deploy).stdout
     assert status(site, run)[0]["packages"] == []
-    for damaged in ("", "[1]", "3", "{"):
+    for damaged in ("", "[1]", "3", "{", "{}"):
         Path(site.etc, "slurmhooks.set").resolve().joinpath(".packages").write_text(damaged)
         (text,) = status(site, run)[0]["packages"]
         assert "/.packages: " in text
@@ -238,7 +242,7 @@ def test_packages_that_cannot_be_read(
     (site.etc / "slurmhooks.toml").write_text('[hooks]\npaths = ["hooks.d/*.py"]\npackages = ["packages"]\n')
     site.file("import site_policy, site_zipped\n@hook.job_submit\ndef submit(job): pass\n")
     assert "in force" in run("deploy", "--sysconfdir", site.etc).output
-    known = json.loads(Path(site.etc, "slurmhooks.set").resolve().joinpath(".packages").read_text())
+    known = json.loads(Path(site.etc, "slurmhooks.set").resolve().joinpath(".packages").read_text())["packages"]
     assert (known["site_policy"].split()[0], known["site_zipped"]) == ("?", "unknown")
     assert status(site, run)[0]["packages"] == []
 

@@ -290,7 +290,7 @@ def _for_editors(error: Findings, store: Store, source: Path, files: dict[str, F
     """Return findings about a copy, as at_source(), after those that name files which only the folder has."""
     texts = [at_source(text, store, source) for text in error.findings]
     named = re.findall(rf"['\"]{re.escape(str(source.resolve()))}/([^'\"\n]+)", "\n".join(texts))
-    lacked = [name for name in dict.fromkeys(named) if name not in files and (source / name).is_file()]
+    lacked = [name for name in dict.fromkeys(named) if name not in files and os.path.isfile(source / name)]
     return [*(f"{source / name}: not in the set: name it in [hooks] data" for name in lacked), *texts]
 
 

@@ -284,6 +284,11 @@ def test_data_that_is_not_named(site: "Site", run: "Call") -> None:
     beside.unlink()
     assert "not in the set" not in run("deploy", "--sysconfdir", site.etc).stderr
 
+    site.file('open(__file__[:-3] + "x" * 300)\n' + HANDLER.format(1))
+    result = run("deploy", "--sysconfdir", site.etc)
+    assert "hooks.d/a.py:2: " in result.stderr, result.stderr
+    assert "is not deployed" in result.stderr
+
 
 def test_constant_names_outside(site: "Site", run: "Call") -> None:
     """A name of a file beside the sources, in a hook file or as package.path of a Lua script, is noted."""

@@ -113,8 +113,7 @@ class Service(PointService):
         observing = Observing(request, observation, progress, self.settings.section.timeout)
         call = observing.run(self._registry.handlers(request.hook), observation.observers)
         _describe(request, call)
-        for follow in self.followers:
-            follow(call)
+        self._follow(call)
 
     def _run(self, request: RequestStructs, excluded: set[bytes | None]) -> bytes:
         job = request.job()

@@ -124,8 +124,14 @@ class PointService:
             call.id = os.urandom(6).hex()
             if call.describe is not None:
                 call.describe(call)
-            for follow in self.followers:
-                follow(call)
+            self._follow(call)
+
+    def _follow(self, call: Call) -> None:
+        """Hand a call to the followers; those of stand-ins keep it."""
+        for follow in self.followers:
+            follow(call)
+        if self._started:
+            call.release()
 
     def stop(self) -> None:
         """Clean up."""
@@ -177,6 +183,8 @@ class PointService:
         messages = heard(messages, outcome.passed)
         call.end(outcome, texts_of(outcome, messages))
         self.call = call if self.followers else None
+        if self.call is None:
+            call.release()
         return outcome, messages
 
     def _without_user(self, hook: str) -> Outcome:

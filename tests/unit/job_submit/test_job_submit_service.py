@@ -117,6 +117,33 @@ def refuses(job):
 """
 
 
+@pytest.mark.parametrize("follows", [False, True])
+def test_a_refused_request_leaves_no_garbage(follows: bool, tmp_path: Path) -> None:
+    """Nor does one that is refused, although the exception refers to frames: with megabytes, many would fill memory."""
+    file = tmp_path / "limits.py"
+    file.write_text(REFUSES)
+    tables = tables_of("24.11")
+    service = Service(tables, loader.load([loader.Source(path=str(file))]), Settings())
+    service._started = True  # as in a worker
+    steps: list[int] = []
+    if follows:
+        service.followers.append(lambda call: steps.append(len(call.steps)))
+    data = request_of(FakeJob(release="24.11", script="#!/bin/sh"), "job_submit").data
+    request = Message(Type.REQUEST, 0, 1000, 1000, ((0, data),)).encode(tables)
+    service.handle(request, bytes)
+    service.after()
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(2):
+            service.handle(request, bytes)
+            service.after()
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+    assert steps == [1, 1, 1] * follows
+
+
 def test_a_refusal_is_not_the_end_of_a_lenient_handler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a refusal, the status page names no handler: if the worker ends now, the refusal must not be lost."""
     said: list[str] = []

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A worker's service with the rules of a slurmhooks.toml, called as slurmctld calls it."""
 
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,13 @@ class Worker:
         assert assign(read.rollouts(), registry.all_handlers()) == []
         self.service = Service(TABLES, registry, Settings.of(read, "job_submit", ""))
         self.calls: list[Call] = []
-        self.service.followers.append(self.calls.append)
+        self.service.followers.append(self._keep)
+
+    def _keep(self, call: Call) -> None:
+        """Keep a call with its steps, which a worker forgets."""
+        kept = copy(call)
+        kept.steps = [*call.steps]
+        self.calls.append(kept)
 
     def submit(self, sender: int = 1000, **fields: Any) -> list[str]:
         """Submit a job; return the lines that its user reads."""

@@ -29,12 +29,15 @@ Groups = dict[str, tuple[str, int]]
 does not tell the name: a file without a group has that of SlurmUser."""
 
 
-def collect(folder: Path, lines: Iterable[str] | None = None) -> tuple[dict[str, File], list[str]]:
+def collect(
+    folder: Path, lines: Iterable[str] | None = None, *, reads: bool = True
+) -> tuple[dict[str, File], list[str]]:
     """Return the files of a site by their names in the set, and notes.
 
     Args:
         folder: the folder of slurmhooks.toml, and of plugstack.conf if it names our plugin.
         lines: the lines of plugstack.conf, see :func:`spank_lines`; by default those of the folder.
+        reads: the content of the files, which may be large data; otherwise only their names are right.
 
     Raises:
         Findings: files are missing, or cannot be read.
@@ -47,7 +50,7 @@ def collect(folder: Path, lines: Iterable[str] | None = None) -> tuple[dict[str,
         path, read = site.located_config(link)
     except ConfigError as error:
         raise Findings(error.findings) from error
-    contents = _Contents(path.parent, home.is_deployed(str(path)))
+    contents = _Contents(path.parent, home.is_deployed(str(path)), reads)
     contents.file(path.name, "the folder")
     for pattern in read.hooks.paths:
         contents.matches(pattern, "[hooks] paths")
@@ -248,14 +251,16 @@ class _Contents:
     Args:
         base: the folder of the configuration.
         in_store: it is that of files that were deployed, whose modes are their own.
+        reads: the files.
     """
 
-    def __init__(self, base: Path, in_store: bool) -> None:
+    def __init__(self, base: Path, in_store: bool, reads: bool) -> None:
         self.base = base
         self.files: dict[str, File] = {}
         self.findings: list[str] = []
         self.notes: list[str] = []
         self._in_store = in_store
+        self._reads = reads
 
     def file(self, name: str, key: str) -> None:
         """Add a file, given relative to the configuration or by an absolute name, for a key that names it."""
@@ -271,7 +276,9 @@ class _Contents:
         path = self.base / plain
         above = self.base if path.is_relative_to(self.base) else Path("/")
         try:
-            self.files[name_of(name)] = File.read(path, None if self._in_store else above)
+            path.stat()  # it may be missing
+            file = File.read(path, None if self._in_store else above) if self._reads else File(b"")
+            self.files[name_of(name)] = file
         except OSError as error:
             self.findings.append(f"{path}: {error.strerror}; {key} names it")
 
@@ -321,7 +328,7 @@ class _Contents:
         except ConfigError as error:
             self.findings += error.findings
             return
-        inner = _Contents(path.parent, self._in_store)
+        inner = _Contents(path.parent, self._in_store, self._reads)
         for pattern in (*read.hooks.paths, *read.hooks.data):
             inner.matches(pattern, f"{name}: [hooks]")
         for map_file in _maps(read):

@@ -105,7 +105,7 @@ def exposed_sources(sysconfdir: Path) -> list[str]:
     if os.getuid():
         return []
     try:
-        return contents.exposed(sysconfdir, contents.collect(sysconfdir)[0])
+        return contents.exposed(sysconfdir, contents.collect(sysconfdir, reads=False)[0])
     except (Findings, OSError):  # `deploy` says what is wrong with them, or there are none
         return []
 

@@ -14,6 +14,7 @@ import pytest
 
 from slurmhooks.cli.bundles import archive, history, retention
 from slurmhooks.cli.bundles.store import Store
+from slurmhooks.cli.commands import check
 from slurmhooks.cli.commands.install import put_in_force
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import sums
@@ -352,6 +353,21 @@ def test_sources_of_slurm_user(site: "Site", run: "Call", command: str) -> None:
     assert f"{note} whoever can write there decides what you deploy" in result.output
     os.chown(path, 0, 0)
     assert "whoever can write there" not in run(command, "--sysconfdir", site.etc).output
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="NOT TESTED: root deploys the files")
+def test_check_reads_no_data(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:
+    """To say who could write to the files of the next set, `check` looks for them only: data may be large."""
+    (site.etc / "slurmhooks.toml").write_text(f'{CONFIG}data = ["limits.json"]\n')
+    path = site.etc / "limits.json"
+    path.write_text("{}")
+    os.chown(path, 65534, 65534)
+    site.file(HANDLER.format(1))
+    monkeypatch.setattr(archive.File, "read", None)
+    (note,) = check.exposed_sources(site.etc)
+    assert note.startswith(f"{path}: it belongs to nobody")
+    path.unlink()
+    assert check.exposed_sources(site.etc) == []  # `deploy` says that it is missing
 
 
 def test_sources_may_be_broken(site: "Site", run: "Call") -> None:

@@ -348,7 +348,7 @@ def test_sources_of_slurm_user(site: "Site", run: "Call", command: str) -> None:
     path = site.file(HANDLER.format(1))
     put(site, run)
     os.chown(path, 65534, 65534)
-    note = f"{path}: it belongs to nobody (user id 65534), and Slurm would run what they put there: chown root {path};"
+    note = f"{path}: it belongs to nobody (user id 65534), and what they put there would run: chown root {path};"
     result = run(command, "--sysconfdir", site.etc)
     assert f"{note} whoever can write there decides what you deploy" in result.output
     os.chown(path, 0, 0)

@@ -68,7 +68,8 @@ class Rules:
         reached = turns.reached.read()
         since, first = reached.get("since", time.time()), reached.get("next", 0)
         if began := reached.get("began"):
-            self._report(self._handlers[first - 1], "failed", began, int(1e9 * (time.time() - began)), text="killed")
+            took = int(1e9 * (reached.get("ended", time.time()) - began))
+            self._report(self._handlers[first - 1], "failed", began, took, text="killed")
         due = {handler: _schedule(handler).next(since) for handler in self._handlers}
         while not turns.wait(min(_schedule(handler).wait(due[handler], time.time()) for handler in due)):
             for place in (*range(first, len(self._handlers)), *range(first)):

@@ -126,6 +126,7 @@ class Periodic(Companion):
     def _forget(self, how: str) -> None:
         """Log how the process ended; ``how`` is empty if it ended by itself."""
         pid, status = self._reap()
+        self._reached.write({"ended": time.time(), **self._reached.read()})
         kind, _, deadline, _, label = self._page.read()
         if status and not (self._finishing and kind != BUSY):
             how = how or process.describe(status) + (f" in {label}" if deadline else "")

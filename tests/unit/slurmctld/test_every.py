@@ -233,6 +233,21 @@ def test_no_rule_depends_on_rules_that_are_killed(periods: list[int], deadly: se
             assert len(runs[place]) >= 1800 // period - 1
 
 
+def test_how_long_a_killed_run_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The duration of a run that was killed ends with its process, however late the next one begins."""
+    handler = Handler(lambda: None, (), HOOKS["every"], label="site:rule", path=__file__, line=1)
+    handler.schedule = Schedule("10s")
+    monkeypatch.setattr(every, "Slurm", lambda _: None)
+    rules: Any = object.__new__(every.Rules)
+    rules._handlers = (handler,)
+    reports: list[tuple[Any, ...]] = []
+    rules._report = lambda *values, text: reports.append((*values, text))
+    turns: Any = MovedTurns(SimpleNamespace(now=0.0), {}, 0)
+    turns.reached.write({"since": time.time(), "next": 1, "began": 1000.0, "ended": 1003.5})
+    rules.run(None, turns)
+    assert reports == [(handler, "failed", 1000.0, 3_500_000_000, "killed")]
+
+
 @pytest.mark.parametrize(
     ("leaving", "reads", "verdict", "attempts"),
     [(0, True, "done", 1), (2, True, "done", 3), (3, True, "failed", 3), (3, False, "done", 1)],

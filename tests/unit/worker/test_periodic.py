@@ -5,8 +5,11 @@ import os
 import select
 import signal
 import socket
+import time
 from types import SimpleNamespace
 from typing import Any
+
+import pytest
 
 from slurmhooks.worker import periodic
 from slurmhooks.worker.companion import Page
@@ -49,6 +52,22 @@ def test_a_timer_is_not_left() -> None:
         periodic.state = None
         for end in ends:
             end.close()
+
+
+def test_when_it_ended_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next process learns when this one ended, which may be long before it begins, and what is left stays."""
+    ours, theirs = socket.socketpair()
+    rules = periodic.Periodic(SimpleNamespace(), 1, ours)
+    rules._reached.write({"next": 1, "began": 5.0})
+    rules._pid = os.fork()
+    if not rules._pid:
+        os._exit(0)
+    monkeypatch.setattr(time, "time", lambda: 8.0)
+    rules._forget("")
+    assert rules._reached.read() == {"next": 1, "began": 5.0, "ended": 8.0}
+    rules.finish(at_once=False)
+    for end in (ours, theirs):
+        end.close()
 
 
 def test_an_observer_does_not_keep_it_from_ending() -> None:

@@ -89,7 +89,7 @@ def test_what_a_worker_leaves_in_its_channel(start: Start, left: str) -> None:
     """A worker that has sent more than its answer is killed, and no later request is refused or gets the rest."""
     host = start()
     answer = f"c.HEADER.pack(9000, c.ChannelKind.ANSWER) + b'x' * 9000 + {LEFT[left]}"
-    code = f"from slurmhooks.worker import channel as c, worker as w; w.doing.__self__._connection.sendall({answer})"
+    code = f"from slurmhooks.worker import channel as c, worker as w; w.own_channel._connection.sendall({answer})"
     for number in range(3):
         assert host.exchange(f"{code}; import time; time.sleep(99)") == ("OK", "x" * 9000)
         assert host.exchange(f"echo {number}") == ("OK", f"echo {number}")

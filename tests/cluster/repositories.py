@@ -11,7 +11,7 @@ from tests.cluster import reporting
 from tests.cluster.lab import places
 
 REPOSITORIES = os.environ.get("SLURMHOOKS_REPOSITORIES")
-"""A folder of git repositories with names such as OWNER+NAME, for machines that cannot reach the public ones."""
+"""A folder with git repositories, OWNER/NAME each, for machines that cannot reach the public ones."""
 
 
 def git(repository: str, *words: str) -> subprocess.CompletedProcess[bytes]:
@@ -27,7 +27,7 @@ def fetched(name: str, commit: str) -> str:
         commit: its id, or a tag.
     """
     folder = REPOSITORIES or str(Path(places.cache(), "repositories"))
-    repository = str(Path(folder, name.replace("/", "+")))
+    repository = str(Path(folder, name))
     if not Path(repository).exists():
         subprocess.run(["git", "init", "-q", "--bare", repository], check=True)
     if git(repository, "rev-parse", "-q", "--verify", f"{commit}^{{commit}}").returncode:

@@ -44,8 +44,9 @@ def test_a_release_from_source(release: str, tmp_path: Path) -> None:
         build = [f"{TREE}/tests/cluster/run", "rootfs", "--source", f"{tmp_path}/slurm.tar", "--on", "24.11"]
         built = subprocess.run(build, capture_output=True, text=True, check=False)
         assert built.returncode == 0, built.stderr[-4000:]
-    # The name keeps its clusters apart from those of the tests that run meanwhile.
-    environment = {**os.environ, "SLURMHOOKS_TEST_RELEASES": release, "SLURMHOOKS_TEST_PREFIX": "source"}
+    # The prefix keeps its clusters apart from those of the tests that run meanwhile.
+    prefix = f"{os.environ.get('SLURMHOOKS_TEST_PREFIX', '')}source"
+    environment = {**os.environ, "SLURMHOOKS_TEST_RELEASES": release, "SLURMHOOKS_TEST_PREFIX": prefix}
     for name in ("PYTEST_XDIST_WORKER", "PYTEST_ADDOPTS", "PYTEST_CURRENT_TEST"):
         environment.pop(name, None)
     files = [f"tests/cluster/test_{name}.py" for name in FILES]

@@ -64,6 +64,8 @@ def archive() -> bytes:
 
 def test_another_python(cluster: Cluster, tmp_path: Path) -> None:
     """Until the plugins are built, slurmctld goes on and `info` says what to do; then both run the other Python."""
+    if cluster.release != "24.11":
+        pytest.skip("the other Python needs the libraries of this release's Debian")
 
     def shell(script: str, check: bool = True) -> tuple[int, str]:
         done = cluster.root("sh", "-ec", f"PATH={HOME}/bin:$PATH; {script}", check=check, timeout=LONG)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -41,6 +41,8 @@ VALUES = st.one_of(SCALARS, st.lists(SCALARS, max_size=3), st.dictionaries(st.te
 
 def read(table: str, key: str, value: Any) -> Any:
     """Return the value that the model has; NotImplemented if it refuses it."""
+    if "\\u0000" in json.dumps(value):  # refused wherever it is in the file
+        return NotImplemented
     try:
         return getattr(getattr(Config.model_validate({table: {key: value}}), table), key)
     except ValidationError:
@@ -62,6 +64,7 @@ def test_every_table_and_key_of_the_model() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("table", "key"), EVERY_KEY)
 @given(value=VALUES)
+@example(value="\0")
 def test_launches_read_what_is_meant(table: str, key: str, value: Any) -> None:
     """What is valid for launches is valid for the model, and the other way round, and means the same to both.
 

@@ -28,8 +28,8 @@ HISTORY = "slurmhooks.d/events"
 NONE = "none"
 """In place of the id of a set that does not exist."""
 EXPECTS_SET = "expects-set"
-"""A file beside the core library, by which 'slurmhooks install' says that there is a set in force for the folders of
-slurm.conf that it has in lines."""
+"""A file beside the core library, in which 'slurmhooks install' names the folders of slurm.conf for which a set must be
+in force, one in each line; an empty file means all of them."""
 OUTSIDE = "absolute"
 """The folder of a set for files that its sources name by absolute names."""
 ENOENT, ENOTDIR = 2, 20

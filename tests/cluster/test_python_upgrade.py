@@ -13,14 +13,13 @@ import pytest
 
 from tests.cluster.conftest import Cluster, need_rootfs
 from tests.cluster.lab import places
-from tests.cluster.test_upgrade import hooked, name_of
+from tests.cluster.test_upgrade import LONG, hooked, name_of
 
 pytestmark = [pytest.mark.one_release("24.11"), pytest.mark.moved]
 
 OTHER = "22.05"
 PACKAGES = r"(lib)?python3\.11.*"
 HOME = "/opt/slurmhooks"
-LONG = 900.0
 HOOKS = """
 import sys
 from slurmhooks import hook

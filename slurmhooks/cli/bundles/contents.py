@@ -276,9 +276,11 @@ class _Contents:
         path = self.base / plain
         above = self.base if path.is_relative_to(self.base) else Path("/")
         try:
-            path.stat()  # it may be missing
-            file = File.read(path, None if self._in_store else above) if self._reads else File(b"")
-            self.files[name_of(name)] = file
+            if self._reads:
+                self.files[name_of(name)] = File.read(path, None if self._in_store else above)
+            else:
+                path.stat()  # it may be missing
+                self.files[name_of(name)] = File(b"")
         except OSError as error:
             self.findings.append(f"{path}: {error.strerror}; {key} names it")
 

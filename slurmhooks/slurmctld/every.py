@@ -70,6 +70,7 @@ class Rules:
         if began := reached.get("began"):
             took = int(1e9 * (reached.get("ended", time.time()) - began))
             self._report(self._handlers[first - 1], "failed", began, took, text="killed")
+            turns.reached.write({"since": since, "next": first})  # this process may be killed, too
         due = {handler: _schedule(handler).next(since) for handler in self._handlers}
         while not turns.wait(min(_schedule(handler).wait(due[handler], time.time()) for handler in due)):
             for place in (*range(first, len(self._handlers)), *range(first)):

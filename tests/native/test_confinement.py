@@ -125,7 +125,9 @@ def test_processes_of_another_user_end(open_folder: Path) -> None:
     """Processes of another user miss no deadline, are replaced, and do not survive slurmctld, however it ends."""
     become = "import slurmhooks.config.sections as c, slurmhooks.processes.confinement as f"
     host = Exchanger(
-        built(PLAIN), open_folder, {"load": f"{become}; f.drop_rights(c.MODELS['prep'](user='nobody'), 'prep')", "version": 1}
+        built(PLAIN),
+        open_folder,
+        {"load": f"{become}; f.drop_rights(c.MODELS['prep'](user='nobody'), 'prep')", "version": 1},
     )
     try:
         assert host.exchange("import os; answer = os.getuid()") == ("OK", str(USER.pw_uid)), host.log

@@ -234,7 +234,7 @@ def test_no_rule_depends_on_rules_that_are_killed(periods: list[int], deadly: se
 
 
 def test_how_long_a_killed_run_took(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The duration of a run that was killed ends with its process, however late the next one begins."""
+    """The duration of a run that was killed ends with its process, however late the next one begins; it counts once."""
     handler = Handler(lambda: None, (), HOOKS["every"], label="site:rule", path=__file__, line=1)
     handler.schedule = Schedule("10s")
     monkeypatch.setattr(every, "Slurm", lambda _: None)
@@ -246,6 +246,8 @@ def test_how_long_a_killed_run_took(monkeypatch: pytest.MonkeyPatch) -> None:
     turns.reached.write({"since": time.time(), "next": 1, "began": 1000.0, "ended": 1003.5})
     rules.run(None, turns)
     assert reports == [(handler, "failed", 1000.0, 3_500_000_000, "killed")]
+    rules.run(None, turns)  # the next process has ended before its first rule
+    assert len(reports) == 1
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from slurmhooks.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator
+    from collections.abc import Callable, Container, Iterator, Mapping
     from typing import Unpack
 
     from slurmhooks.fields.facts import Facts
@@ -366,8 +366,13 @@ class Computed(Field[Value]):
         return super().member(release, self.members)
 
 
-def rows(view: type) -> dict[str, Field[Any]]:
+def rows(view: type) -> Mapping[str, Field[Any]]:
     """Return the rows of a class and its bases, by name, without those that a method of a subclass replaces."""
+    return _rows(view)
+
+
+@cache
+def _rows(view: Any) -> Mapping[str, Field[Any]]:
     result: dict[str, Field[Any]] = {}
     for base in reversed(view.__mro__):
         for name, value in vars(base).items():

@@ -25,6 +25,18 @@ TABLES = {
 """The keys of the tables that a file may have; for any other one the model is needed."""
 
 
+OF_JOB_SUBMIT_AND_NODES = ("rule", "node")
+"""Tables that only job_submit's workers, health checks and commands read; so are the tables in ``[rules]``."""
+
+
+def of_all(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tables of a file without what only job_submit's workers, health checks and commands read."""
+    kept = {name: entries for name, entries in tables.items() if name not in OF_JOB_SUBMIT_AND_NODES}
+    if isinstance(rules := kept.get("rules"), dict):
+        kept["rules"] = {key: value for key, value in rules.items() if not isinstance(value, dict | list)}
+    return kept
+
+
 def table(name: str, given: Mapping[str, Any] = {}) -> Any:
     """Return a table with some values, and the defaults of its other keys.
 

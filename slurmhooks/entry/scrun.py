@@ -83,7 +83,7 @@ def script() -> Answer:
         try:
             if home.set_in_force() is None:
                 return 0, None, 0
-            path, read = site.located_config(site.config_path())
+            path, read = site.located_config(site.config_path(), whole=False)
             return 0, _bytes(site.script_of("scrun", path, read)), 0
         except (ConfigError, LoadError) as error:
             return FAILED, _bytes("\n".join(error.findings)), 0

@@ -80,19 +80,26 @@ class Configured(Named):
                 loaded what the configuration names, such as a Lua script.
         """
         from slurmhooks.handlers.rollouts import assign
-        from slurmhooks.hooks.points import HOOKS
 
-        if hooks is not None and not any(name in hooks for name, spec in HOOKS.items() if spec.has_modes):
+        if hooks is not None and not have_modes(hooks):
             return []
         return assign(self.config.rollouts(), registry.all_handlers(), self.require)
 
 
-def of_config(link: Path, scripts: Scripts | None = None) -> Configured:
+def have_modes(hooks: Container[str]) -> bool:
+    """Tell whether some hooks have modes and rules: those of job_submit have."""
+    from slurmhooks.hooks.points import HOOKS
+
+    return any(name in hooks for name, spec in HOOKS.items() if spec.has_modes)
+
+
+def of_config(link: Path, scripts: Scripts | None = None, *, whole: bool = True) -> Configured:
     """Return what a configuration names.
 
     Args:
         link: path of the file, which may be a link.
         scripts: adds what the configuration names in other languages.
+        whole: see slurmhooks.site.sources.located_config().
 
     Raises:
         ConfigError: it is invalid, or another user could have written it.
@@ -100,7 +107,7 @@ def of_config(link: Path, scripts: Scripts | None = None) -> Configured:
     """
     from slurmhooks.site import sources as site
 
-    path, config = site.located_config(link)
+    path, config = site.located_config(link, whole=whole)
     return Configured(path, config, site.sources_of(path, config), scripts(config, path) if scripts is not None else ())
 
 
@@ -160,7 +167,7 @@ def _by_line(args: Sequence[str], config: str | None, pattern: str | None, sourc
             path = Path(site.absolute_config(config, folder))
         else:
             path = site.source_path() if source else site.config_path()
-        return _limited(of_config(path))
+        return _limited(of_config(path, whole=False))
     except ConfigError as error:
         raise LoadError(error.findings) from error
 
@@ -210,7 +217,7 @@ def of_point(point: str, *, known: bytes | None, read: Read | None = None) -> Na
 
         if home.set_in_force() is None:
             return _without_set()
-        named = configured = _limited(of_config(site.config_path()))
+        named = configured = _limited(of_config(site.config_path(), whole=False))
         script = site.script_of(point, configured.path, configured.config) if read is not None else None
         if script is not None:
             # A script runs before the handlers of hook files of the same order, as for job_submit.

@@ -54,7 +54,7 @@ def load(
         LoadError: a hook file is invalid, a handler that the configuration requires is missing, or the set that is in
             force is not what was deployed.
     """
-    named = loading.of_config(path, scripts)
+    named = loading.of_config(path, scripts, whole=loading.have_modes(hooks))
     damaged, finding = sums.damage(str(named.path))
     watch.configuration = str(named.path)
     if prepare is not None and named.path.name not in damaged:

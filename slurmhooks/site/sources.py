@@ -85,28 +85,33 @@ def read_config() -> Config:
         LoadError: there is none, but should be.
         ConfigError: as located_config().
     """
-    return _located_config(config_name())[1]
+    return _located_config(config_name(), whole=False)[1]
 
 
-def located_config(link: Path) -> tuple[Path, Config]:
+def located_config(link: Path, *, whole: bool = True) -> tuple[Path, Config]:
     """Return the path of a configuration, see :func:`located`, and its content; no content if it does not exist.
 
     The model, whose import is slow, reads only what slurmhooks.config.plain does not read, and says what is invalid.
 
+    Args:
+        link: the path, which may be a link.
+        whole: also what only job_submit's workers, health checks and commands read, such as rules; otherwise it is as
+            if the file had none.
+
     Raises:
         ConfigError: it is invalid, cannot be read, or is a dangling link; or another user could have written it.
     """
-    path, config = _located_config(str(link))
+    path, config = _located_config(str(link), whole=whole)
     return type(link)(path), config
 
 
-def _located_config(link: str) -> tuple[str, Config]:
+def _located_config(link: str, *, whole: bool) -> tuple[str, Config]:
     """Return what :func:`located_config` returns, without the module pathlib."""
     from slurmhooks.config import plain
 
     path = located(link)
     _refuse_hidden(path)
-    tables = _plain_tables(path)
+    tables = _plain_tables(path, whole=whole)
     read: Any = plain.Plain(tables) if tables is not None else None
     if read is None:
         from pathlib import Path
@@ -133,7 +138,7 @@ def sources_of(path: Path, config: Config) -> list[Source]:
     return [*folders, *named, *(loader.Source(module=name) for name in hooks.modules)]
 
 
-def _plain_tables(path: str) -> dict[str, dict[str, Any]] | None:
+def _plain_tables(path: str, *, whole: bool) -> dict[str, dict[str, Any]] | None:
     """Return the tables of a configuration that :class:`slurmhooks.config.plain.Plain` can have; otherwise None."""
     import tomllib
 
@@ -146,6 +151,7 @@ def _plain_tables(path: str) -> dict[str, dict[str, Any]] | None:
         return {} if paths.is_absent(path) else None
     except (LoadError, OSError, ValueError, RecursionError):
         return None
+    tables = tables if whole else plain.of_all(tables)
     for name, entries in tables.items():
         rows = plain.TABLES.get(name)
         if rows is None or not isinstance(entries, dict):

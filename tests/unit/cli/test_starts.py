@@ -82,6 +82,20 @@ def test_why(tmp_path: Path, more: tuple[str, ...]) -> None:
     assert names.isdisjoint({"pydantic", "rich", "subprocess"})
 
 
+RELOAD = """
+import ast, sys
+from slurmhooks.errors import LoadError
+from slurmhooks.files.watch import Watch
+from slurmhooks.site import reload, sources
+try:
+    reload.load(sources.config_path(), Watch(), lambda registry: [], hooks=ast.literal_eval(sys.argv[1]))
+except LoadError:
+    pass  # there is no handler for the mode
+print("pydantic" in sys.modules)
+"""
+"""Loads what a plugin needs that calls some hooks; prints whether pydantic is imported."""
+
+
 def test_loading_a_site(tmp_path: Path) -> None:
     """check and deploy load a slurmhooks.toml without rules, exemptions and health checks without pydantic."""
     (tmp_path / "slurm.conf").write_text("ClusterName=c\n")
@@ -92,6 +106,18 @@ def test_loading_a_site(tmp_path: Path) -> None:
     findings, handlers, *names = done.stdout.splitlines()
     assert (findings, handlers) == ("[]", "['a:a']"), done.stdout[:500]
     assert "pydantic" not in names
+
+
+def test_a_point_without_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only job_submit's workers read rules: the other plugins of slurmctld, and programs, need no pydantic for them."""
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
+    put_in_force(tmp_path)
+    (tmp_path / "slurmhooks.toml").write_text(
+        '[[rule]]\nrule = "time_ceiling"\nlimit = 60\n[rules.modes."a:b"]\nmode = "off"\n'
+    )
+    for hooks, expected in (("('priority',)", "False"), ("('job_submit',)", "True")):
+        done = subprocess.run([sys.executable, "-c", RELOAD, hooks], capture_output=True, text=True, check=False)
+        assert done.stdout == f"{expected}\n", done.stderr
 
 
 def test_deploying(site: "Site") -> None:

@@ -71,6 +71,13 @@ def test_every_table_of_the_model() -> None:
     ],
 )
 def test_which_files_need_the_model(write: Any, text: str, *, with_model: bool) -> None:
-    """Files that sites write for slurmctld are read without pydantic, except for ready-made rules, checks and modes."""
+    """Files that sites write for slurmctld are read without pydantic, except for ready-made rules, checks and modes.
+
+    Whoever needs none of these reads every file without it, and the same values.
+    """
     path = write("slurmhooks.toml", text)
-    assert isinstance(site.located_config(path)[1], Config) == with_model
+    whole, part = (site.located_config(path, whole=whole)[1] for whole in (True, False))
+    assert isinstance(whole, Config) == with_model
+    assert not isinstance(part, Config)
+    of_part = values(part)
+    assert {name: value for name, value in values(whole).items() if "." in name}.items() <= of_part.items()

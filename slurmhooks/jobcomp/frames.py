@@ -3,8 +3,6 @@
 
 Records have texts of users, who may try to write what looks like another record. They do not know the key of a segment,
 with which each frame begins.
-
-Segments of the former format have no key, so nothing is read behind their first damaged frame.
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
-from slurmhooks.jobcomp.layout import CHECKED, FORMER, HEAD, KEY, MAGIC, NUMBERS, REST
+from slurmhooks.jobcomp.layout import CHECKED, HEAD, KEY, MAGIC, NUMBERS, REST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,8 +52,6 @@ def key_of(data: bytes) -> bytes:
     Args:
         data: the beginning of the segment, at least its first frame.
     """
-    if data.startswith(FORMER):
-        return FORMER
     key, same = data[len(MAGIC) : HEAD], data[HEAD : HEAD + KEY]
     # A damaged header: its key begins no frame, but is similar to that of the first frame.
     damaged = data.find(key, HEAD) < 0 and sum(map(int.__eq__, key, same)) >= KEY // 2
@@ -72,14 +68,10 @@ def frames(data: bytes, key: bytes, start: int = 0) -> Iterator[Frame]:
     """
     at = 0
     while (place := data.find(key, at)) >= 0:
-        if key == FORMER and place > at:
-            return
         frame = _frame(data, place, len(key), start)
         if frame is not None:
             yield frame
             at = frame.end - start
-        elif key == FORMER:
-            return
         else:
             at = place + 1
 

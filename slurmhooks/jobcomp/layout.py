@@ -26,8 +26,6 @@ KEY = 20
 """Bytes of the key of a segment."""
 HEAD = len(MAGIC) + KEY
 """Bytes of the header of a segment."""
-FORMER = b"SHF1"
-"""Begins each frame of a segment without a key."""
 REST = Struct("=IIIQII")
 """A frame without its key and its message."""
 CHECKED = 8

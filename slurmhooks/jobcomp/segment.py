@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.files import regular
 from slurmhooks.jobcomp.frames import Frame, frames, key_of
-from slurmhooks.jobcomp.layout import FORMER, HEAD, MAGIC
+from slurmhooks.jobcomp.layout import HEAD, MAGIC
 from slurmhooks.processes import deliverer
 
 if TYPE_CHECKING:
@@ -178,16 +178,11 @@ class Segment:
     def damaged(self) -> int:
         """Return how many bytes belong to no frame that can be read. The space of delivered records may be zeros."""
         data = self._read(-1, 0)
-        at, damaged = self._head, 0
+        at, damaged = HEAD, 0
         for frame in frames(data, self._key) if self._key else ():
             damaged += frame.position - at - data.count(0, at, frame.position)
             at = frame.end
         return damaged + max(0, len(data) - at - data.count(0, at))
-
-    @property
-    def _head(self) -> int:
-        """The position of the first frame."""
-        return 0 if self._key == FORMER else HEAD
 
     def holds(self, frame: Frame) -> bool:
         """Tell whether a frame is still there; if not, another worker has delivered it and freed its space."""
@@ -199,12 +194,10 @@ class Segment:
         Raises:
             OSError: the file cannot be opened for writing.
         """
-        if self._key == FORMER:  # its records are found only if nothing before them is missing
-            return
         left = sorted((record.frame.position, record.frame.end) for record in self.records.values())
         file = os.open(self.path, os.O_WRONLY | os.O_CLOEXEC)
         try:
-            at = self._head
+            at = HEAD
             for position, end in [*left, (self._end, self._end)]:
                 if position > at:
                     _libc.fallocate(file, _PUNCH_HOLE, at, position - at)
@@ -299,8 +292,7 @@ class Segment:
 
     def raw(self, frame: Frame) -> bytes:
         """Return a segment with only this frame."""
-        head = b"" if self._key == FORMER else MAGIC + self._key
-        return head + self._read(frame.end - frame.position, frame.position)
+        return MAGIC + self._key + self._read(frame.end - frame.position, frame.position)
 
     def remove(self) -> None:
         """Remove the files; close them, because an error of a handler may refer to this segment, and keep them."""

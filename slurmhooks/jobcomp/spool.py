@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks.files import regular
 from slurmhooks.files.durable import force, write
 from slurmhooks.jobcomp.frames import frames, key_of
-from slurmhooks.jobcomp.layout import FORMER, HEAD
+from slurmhooks.jobcomp.layout import HEAD
 from slurmhooks.jobcomp.segment import SEGMENT, STATE, Record, Segment
 from slurmhooks.log import log
 from slurmhooks.wire.tables import parse
@@ -166,9 +166,8 @@ class Spool:
             FileNotFoundError: there is no such letter.
         """
         about = next((each for each in self.letters() if each["id"] == letter), {})
-        with open(regular.opened(self._dead / f"{letter}{SEGMENT}"), "rb") as file:
-            position = 0 if file.read(len(FORMER)) == FORMER else HEAD
-        passed = "".join(f"{json.dumps([position, 'passed', label])}\n" for label in about.get("passed", ()))
+        os.close(regular.opened(self._dead / f"{letter}{SEGMENT}"))  # before anything is written: there is one
+        passed = "".join(f"{json.dumps([HEAD, 'passed', label])}\n" for label in about.get("passed", ()))
         again = self.folder / f"again-{letter}{SEGMENT}"
         # Workers take the letter as soon as the segment exists, so write that last.
         write(again.with_suffix(STATE), passed.encode())

@@ -329,7 +329,7 @@ TOKENS: dict[str, Sequence[bytes]] = {
         b"|"
     ),
     "slurm_files": b"\n|SlurmUser=|=|#|\\\\\n|config=|failonerror|init_failure_mode=|missing_options=".split(b"|"),
-    "spool_segment": (b"SHF1", b"SHS2", b"k" * 20, b"\xfe\xfe", b'[0,"', b'"]\n', b'"begun"', b"null", b"[" * 40),
+    "spool_segment": (b"SHS2", b"k" * 20, b"\xfe\xfe", b'[0,"', b'"]\n', b'"begun"', b"null", b"[" * 40),
     "wire_message": (b"\0\0\0\0", b"\xff\xff\xff\xff", b"\x01\0\0\0\0\0\0\0"),
 }
 """What the inputs of a target are made of."""

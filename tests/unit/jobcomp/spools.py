@@ -7,7 +7,7 @@ from pathlib import Path
 from struct import Struct
 from zlib import crc32
 
-from slurmhooks.jobcomp.layout import FORMER, HOOKS, KEY, MAGIC
+from slurmhooks.jobcomp.layout import HOOKS, KEY, MAGIC
 from slurmhooks.jobcomp.spool import Spool
 from slurmhooks.testing import FakeRecord
 from slurmhooks.wire.message import Message
@@ -26,21 +26,14 @@ class SpoolFolder:
         path: of the folder.
     """
 
-    def __init__(self, path: Path, former: bool = False) -> None:
-        """Create the spool, with one segment that is locked as slurmctld locks it.
-
-        Args:
-            path: of the folder.
-            former: write the format without keys.
-        """
-        self._key = FORMER if former else KEYED
+    def __init__(self, path: Path) -> None:
+        """Create the spool, with one segment that is locked as slurmctld locks it."""
         self.path = path
         path.mkdir()
         self._segment = path / "0000000001.spool"
         self._lock = os.open(self._segment, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
-        if not former:
-            os.write(self._lock, MAGIC + KEYED)
+        os.write(self._lock, MAGIC + KEYED)
         self._count = 0
 
     def append(
@@ -60,7 +53,7 @@ class SpoolFolder:
         self._count += 1
         head = HEAD.pack(HOOKS.index(hook), (FIRST + self._count) * 10**9, job_id, 0)
         checksum = crc32(message, crc32(head))
-        frame = self._key + Struct("=II").pack(len(message), checksum) + head + message
+        frame = KEYED + Struct("=II").pack(len(message), checksum) + head + message
         os.write(self._lock, frame + bytes(-len(frame) % 8))
 
     def close(self) -> None:

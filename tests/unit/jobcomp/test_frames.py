@@ -16,22 +16,19 @@ JOBS = (1, 2, 3, 4)
 
 
 def forged(folder: Path) -> bytes:
-    """Return a text with frames of both formats, at each alignment; their checksums are right."""
-    pieces = [b"argv\0"]
-    for number, former in enumerate((True, False)):
-        other = SpoolFolder(folder / f"other{number}", former=former)
-        other.append(FORGED, message=b"forged")
-        segment = (other.path / "0000000001.spool").read_bytes().replace(KEYED, bytes(range(layout.KEY)))
-        pieces += [bytes(shift) + segment + bytes(-len(segment) % 8) for shift in range(8)]
-        other.close()
-    pieces += [layout.MAGIC * 8, layout.FORMER * 8, bytes(64)]
-    return b"".join(pieces)
+    """Return a text with frames at each alignment; their checksums are right."""
+    other = SpoolFolder(folder / "other")
+    other.append(FORGED, message=b"forged")
+    segment = (other.path / "0000000001.spool").read_bytes().replace(KEYED, bytes(range(layout.KEY)))
+    other.close()
+    frames = [bytes(shift) + segment + bytes(-len(segment) % 8) for shift in range(8)]
+    return b"".join([b"argv\0", *frames, layout.MAGIC * 8, bytes(64)])
 
 
-@pytest.fixture(params=[False, True], ids=["keyed", "former"])
-def folder(tmp_path: Path, request: pytest.FixtureRequest) -> SpoolFolder:
+@pytest.fixture
+def folder(tmp_path: Path) -> SpoolFolder:
     """A spool with records that have such a text."""
-    folder = SpoolFolder(tmp_path / "spool", former=request.param)
+    folder = SpoolFolder(tmp_path / "spool")
     text = forged(tmp_path)
     for job_id in JOBS:
         folder.append(job_id, message=text[: 700 + job_id] + text)
@@ -56,7 +53,7 @@ def test_each_cut(folder: SpoolFolder) -> None:
 
 
 def test_random_damage(folder: SpoolFolder) -> None:
-    """Whatever is damaged, what is found is true, and in order; with a key, undamaged records are found."""
+    """Whatever is damaged, what is found is true, and in order; undamaged records are found."""
     rng = random.Random(12)
     data = (folder.path / "0000000001.spool").read_bytes()
     whole = found_in(data)
@@ -74,7 +71,7 @@ def test_random_damage(folder: SpoolFolder) -> None:
         found = found_in(bytes(damaged[:cut]))
         assert all(frame in whole for frame in found)
         assert sorted(found, key=lambda frame: frame.position) == found
-        if damaged.startswith(data[: layout.HEAD]) and not data.startswith(layout.FORMER):
+        if damaged.startswith(data[: layout.HEAD]):
             assert found == [
                 frame
                 for frame in whole
@@ -105,8 +102,7 @@ def test_what_cannot_be_read_is_logged(folder: SpoolFolder) -> None:
     path.write_bytes(data)
     reader = folder.read()
     records = list(reader.records())
-    former = data.startswith(layout.FORMER)
-    assert [record.frame.job_id for record in records] == ([1] if former else [1, 3, 4])
+    assert [record.frame.job_id for record in records] == [1, 3, 4]
     for record in records:
         record.segment.note(record, "done")
     reader.refresh()
@@ -123,7 +119,7 @@ def test_damage_costs_no_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         return crc32(part)
 
     folder = SpoolFolder(tmp_path / "spool")
-    folder.append(1, message=(layout.MAGIC + layout.FORMER) * 100_000)
+    folder.append(1, message=layout.MAGIC * 200_000)
     folder.append(2, message=b"")
     data = bytearray((folder.path / "0000000001.spool").read_bytes())
     data[layout.HEAD + layout.KEY + 20] ^= 1
@@ -132,10 +128,9 @@ def test_damage_costs_no_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert sum(compared) < 2 * len(data)
 
 
-@pytest.mark.parametrize("former", [False, True])
-def test_dead_letters_of_both_formats(tmp_path: Path, former: bool) -> None:
-    """A dead letter is delivered again to the handlers that do not have it, also one of the former format."""
-    folder = SpoolFolder(tmp_path / "spool", former=former)
+def test_dead_letters(tmp_path: Path) -> None:
+    """A dead letter is delivered again to the handlers that do not have it."""
+    folder = SpoolFolder(tmp_path / "spool")
     folder.append(5, message=b"five")
     folder.close()
     reader = folder.read()

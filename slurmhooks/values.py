@@ -95,10 +95,6 @@ def text_from_c(raw: bytes) -> str:
 def text_to_c(field: str, value: object) -> bytes:
     """Encode a text for C, without the NUL at the end.
 
-    Args:
-        field: name of the field, for messages.
-        value: the text.
-
     Raises:
         TypeError: it is not a str.
         ValueError: it contains a NUL byte, or a surrogate that does not represent a byte.
@@ -127,10 +123,6 @@ def several(name: str, value: Iterable[Item]) -> tuple[Item, ...]:
 
 def variable_size(name: object, value: object) -> int:
     """Return the size of an environment variable in bytes, including the ``=`` and the NUL at the end.
-
-    Args:
-        name: its name.
-        value: its value.
 
     Raises:
         TypeError: as :func:`text_to_c`.

@@ -49,11 +49,7 @@ def render(program: Path, section: BurstBuffer, registry: Registry) -> bytes:
 
 
 def is_linked(sysconfdir: Path) -> bool:
-    """Tell whether the script of Slurm is that of the set in force; the set may be one that is not there yet.
-
-    Args:
-        sysconfdir: where slurm.conf is.
-    """
+    """Tell whether the script of Slurm is that of the set in force; the set may be one that is not there yet."""
     return os.path.basename(os.path.realpath(sysconfdir / LINK)) == FILE_NAME
 
 

@@ -12,11 +12,7 @@ from slurmhooks.site import sources as site
 
 
 def tried(toml: Path) -> tuple[list[str], list[str]]:
-    """Try the cases of a configuration; return findings about those that fail, and a note.
-
-    Args:
-        toml: the configuration.
-    """
+    """Try the cases of a configuration; return findings about those that fail, and a note."""
     _, read = site.located_config(toml)
     count = len(getattr(read.rules, "cases", ()))
     if not count:

@@ -95,13 +95,7 @@ def are_asked(sysconfdir: Path) -> bool:
 
 
 def missing(sysconfdir: Path, host: str, running: list[Running]) -> list[str]:
-    """Return what should run on this machine, as standby, too, and has not answered: no answer is no agreement.
-
-    Args:
-        sysconfdir: where slurm.conf is.
-        host: the name of this machine.
-        running: who has answered.
-    """
+    """Return what should run on this machine, as standby, too, and has not answered: no answer is no agreement."""
     conf = str(slurm_conf.file_in(str(sysconfdir)))
     if host.partition(".")[0] not in (name.partition(".")[0] for name in slurm_conf.controllers(conf)):
         return []
@@ -164,12 +158,7 @@ def serve(sysconfdir: Path) -> list[str]:
 
 
 def prepare(sysconfdir: Path, chosen: str) -> list[str]:
-    """Let the slurmctld processes of this machine load a set that is not in force; return why they cannot.
-
-    Args:
-        sysconfdir: where slurm.conf is.
-        chosen: the id of the set, which is in the store.
-    """
+    """Let the slurmctld processes of this machine load a set that is not in force; return why they cannot."""
     from slurmhooks.worker import commands
 
     return _ask_to_load(sysconfdir, f"{commands.PREPARE}{chosen}")

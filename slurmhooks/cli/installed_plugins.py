@@ -8,12 +8,7 @@ from slurmhooks.cli.build_record import AGAIN, BUILD
 
 
 def misfits(build: build_record.BuildRecord, folder: Path) -> list[str]:
-    """Return why the installed plugins do not work, one line each with the remedy.
-
-    Args:
-        build: their record.
-        folder: their folder.
-    """
+    """Return why the installed plugins do not work, one line each with the remedy."""
     return build_record.misfits(build, folder) + _unfit_files(build, folder) + _unfit_python(build)
 
 
@@ -21,9 +16,6 @@ def of_machine(sysconfdir: Path) -> list[str]:
     """Return why launches or daemons of this machine cannot load the plugins that its configuration names.
 
     Without a look at the Python that the plugins embed, which takes as long as the rest together.
-
-    Args:
-        sysconfdir: where slurm.conf is.
     """
     folder = configuration.installed_in(sysconfdir)
     build = build_record.BuildRecord.load(folder) if folder is not None else None

@@ -12,12 +12,7 @@ PLUGIN = "spank_python.so"
 
 
 def content_of(loaded: whole_site.Loaded, record: build_record.BuildRecord) -> bytes:
-    """Return the manifest.
-
-    Args:
-        loaded: the hooks of the site.
-        record: the record of the installed build.
-    """
+    """Return the manifest."""
     return manifest_writer.render(loaded.lines, slurm_number(record.slurm), record.sources, loaded.points)
 
 
@@ -27,12 +22,7 @@ def path_in(sysconfdir: Path) -> Path:
 
 
 def why_not(path: Path, record: build_record.BuildRecord) -> str | None:
-    """Return why processes do not use a manifest; None if they do.
-
-    Args:
-        path: of the manifest.
-        record: of the installed build.
-    """
+    """Return why processes do not use a manifest; None if they do."""
     try:
         first = trusted.read(str(path)).partition(b"\n")[0]
     except FileNotFoundError:
@@ -50,11 +40,7 @@ def slurm_number(version: str) -> int:
 
 
 def variant_of(plugin: Path) -> str:
-    """Return the name of the variant that 'slurmhooks install' has chosen; "" for the one with all callbacks.
-
-    Args:
-        plugin: path of spank_python.so.
-    """
+    """Return the name of the variant that 'slurmhooks install' has chosen; "" for the one with all callbacks."""
     return plugin.resolve().stem.partition("-")[2] if plugin.is_symlink() else ""
 
 

@@ -35,12 +35,7 @@ def console() -> Console:
 
 @contextmanager
 def step(title: str, hint: str = "") -> Iterator[None]:
-    """Show that a step is running, and its duration at the end.
-
-    Args:
-        title: describes the step.
-        hint: how long it may take.
-    """
+    """Show that a step is running, and its duration at the end."""
     start = time.monotonic()
     running = f"{title} ({hint}) ..." if hint else f"{title} ..."
     if console().is_terminal:

@@ -93,13 +93,7 @@ class Number(Field):
     kind = "int"
 
     def __init__(self, option: str, text: str, lowest: int = 0) -> None:
-        """Store the description; see Field.
-
-        Args:
-            option: the long option.
-            text: description.
-            lowest: the smallest valid number.
-        """
+        """Store the description; see Field."""
         super().__init__(option, text)
         self.lowest = lowest
 

@@ -245,13 +245,7 @@ are slow to import."""
 
 
 def main(reports: socket.socket, orders: socket.socket, parent: int) -> NoReturn:
-    """Run in a child of the supervisor, which ends here and nowhere else.
-
-    Args:
-        reports: see Collection.
-        orders: see Collection.
-        parent: the process id of the supervisor.
-    """
+    """Run in a child of the supervisor, which ends here and nowhere else."""
     process.end_after(lambda: _run(reports, orders, parent))
 
 

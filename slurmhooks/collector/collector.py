@@ -39,12 +39,7 @@ WHOM = {"user": "by", "JobId": "job_id"}
 
 
 def wanted(config: Config, point: str) -> dict[str, Any]:
-    """Return the orders for the collector of a plugin; an empty dictionary if it has nothing to do.
-
-    Args:
-        config: of the site.
-        point: the plugin point.
-    """
+    """Return the orders for the collector of a plugin; an empty dictionary if it has nothing to do."""
     decisions, metrics = config.decisions, config.metrics
     orders: dict[str, Any] = {}
     if decisions.enabled:
@@ -113,12 +108,7 @@ class Collector:
             self._tell()
 
     def serve(self, generation: int, settings: Settings) -> None:
-        """Set the orders from the configuration that is in force now.
-
-        Args:
-            generation: number of the generation in service.
-            settings: its settings.
-        """
+        """Set the orders from the configuration that is in force now."""
         state = {"generation": generation, "hooks": settings.hooks, "fault": False}
         self.order({**settings.collect, **state} if settings.collect else {})
 
@@ -250,11 +240,5 @@ class Collector:
 
 
 def event(reporter: reporting.Reporter, name: str, **fields: Any) -> None:
-    """Report an event, which is not a decision.
-
-    Args:
-        reporter: sends the report.
-        name: name of the event.
-        fields: details of the event.
-    """
+    """Report an event, which is not a decision."""
     reporter.report(reporting.EVENT, json.dumps({"event": name, "time": time.time(), **fields}).encode())

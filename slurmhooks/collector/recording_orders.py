@@ -17,12 +17,7 @@ START, STOP, STATUS = "record ", "record-stop", "record-status"
 
 
 def answer(text: str, page: RecordingPage) -> dict[str, Any]:
-    """Answer a command.
-
-    Args:
-        text: the request.
-        page: the shared page with the orders and the status of the recording.
-    """
+    """Answer a command."""
     if text == STATUS:
         return _status(page)
     if text == STOP:

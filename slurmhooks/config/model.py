@@ -74,9 +74,6 @@ def sections() -> dict[str, type[Section]]:
 def read(path: Path) -> Config:
     """Read and validate the file; return an empty configuration if it does not exist, whatever link is on the way.
 
-    Args:
-        path: path of the file.
-
     Raises:
         ConfigError: with a finding for each error, which names the file and the key.
     """
@@ -164,13 +161,7 @@ def _impossible(value: object, place: str = "", depth: int = 0) -> Iterator[tupl
 
 
 def findings(where: str, error: ValidationError, model: type[BaseModel]) -> list[str]:
-    """Return a finding for each error of a model.
-
-    Args:
-        where: what the model was validated from.
-        error: the errors.
-        model: the model.
-    """
+    """Return a finding for each error of a model."""
     return [": ".join([where, *_fault(item, model)]) for item in error.errors()]
 
 

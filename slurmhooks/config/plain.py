@@ -38,12 +38,7 @@ def of_all(tables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def table(name: str, given: Mapping[str, Any] = {}) -> Any:
-    """Return a table with some values, and the defaults of its other keys.
-
-    Args:
-        name: one of TABLES.
-        given: valid values, as in a file.
-    """
+    """Return a table with some values, and the defaults of its other keys."""
     rows = TABLES[name]
     defaults = {key: row.default for key, row in rows.items()}
     return SimpleNamespace(**defaults | {key: rows[key].convert(value) for key, value in given.items()})

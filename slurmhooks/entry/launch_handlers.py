@@ -34,10 +34,6 @@ def attach(native: Native, user: int) -> None:
     """Write to Slurm's log, in a command whose log is the user's terminal.
 
     Tracebacks have a level that is not shown by default, and are written to syslog, too.
-
-    Args:
-        native: the functions that write a line.
-        user: level of lines for the user.
     """
 
     def sink(level: int, text: str) -> None:

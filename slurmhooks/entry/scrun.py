@@ -51,22 +51,12 @@ def _caller(address: int) -> Ask:
 
 
 def stage_in(address: int, known: int) -> Answer:
-    """Run the handlers of slurm_scrun_stage_in().
-
-    Args:
-        address: address of the container.
-        known: address of the manifest; or 0.
-    """
+    """Run the handlers of slurm_scrun_stage_in()."""
     return _event("stage_in", address, known)
 
 
 def stage_out(address: int, known: int) -> Answer:
-    """Run the handlers of slurm_scrun_stage_out().
-
-    Args:
-        address: address of the container.
-        known: address of the manifest; or 0.
-    """
+    """Run the handlers of slurm_scrun_stage_out()."""
     return _event("stage_out", address, known)
 
 

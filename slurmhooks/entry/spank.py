@@ -349,12 +349,7 @@ def _before_tasks(line: Line, argv: int) -> None:
 
 
 def _prepare(line: Line, name: str) -> Callable[[int], Answer] | None:
-    """Return a function of the ``spank_t`` that runs the handlers of a callback in a task; None without handlers.
-
-    Args:
-        line: the line of plugstack.conf.
-        name: name of the callback.
-    """
+    """Return a function of the ``spank_t`` that runs the handlers of a callback in a task; None without handlers."""
     handlers = [handler for handler in line.registry.handlers(f"spank.{name}") if "remote" in handler.contexts]
     if not handlers or any(handler.scripted for handler in handlers):
         return None

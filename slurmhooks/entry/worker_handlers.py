@@ -34,13 +34,7 @@ def load_point(
     point: str,
     scripts: Scripts | None = None,
 ) -> tuple[Tables, Registry, Settings]:
-    """Load the handlers of one plugin.
-
-    Args:
-        watch: see slurmhooks.worker.interface.
-        announce: see slurmhooks.worker.interface.
-        point: the plugin point, one of POINTS.
-        scripts: see slurmhooks.site.reload.load().
+    """Load the handlers of one plugin; see slurmhooks.worker.interface.Load, and slurmhooks.site.reload.load().
 
     Raises:
         ConfigError: the configuration is invalid.
@@ -75,11 +69,6 @@ def load_point(
 
 def load_service(service: type[PointService], watch: Watch, announce: Announce) -> PointService:
     """Load the service of a plugin point that needs only the handlers; see slurmhooks.worker.interface.Load.
-
-    Args:
-        service: the class.
-        watch: see slurmhooks.worker.interface.
-        announce: see slurmhooks.worker.interface.
 
     Raises:
         ConfigError: the configuration is invalid.

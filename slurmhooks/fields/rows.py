@@ -106,12 +106,7 @@ class Field(Generic[Value]):
         return f"{self.name} ({self.unit})" if self.unit else self.name
 
     def member(self, release: Release, present: Container[str]) -> str | None:
-        """Return the member that the row reads in a release, or None; for a computed row, its name.
-
-        Args:
-            release: of Slurm.
-            present: the members that the struct has.
-        """
+        """Return the member that the row reads in a release, or None; for a computed row, its name."""
         if (self.since and release_of(self.since) > release) or (self.until and release_of(self.until) < release):
             return None
         return next((path for path in self.members if path in present), None)

@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 def opened(path: Path | str, flags: int = 0) -> int:
     """Return a descriptor to read a regular file.
 
-    Args:
-        path: of the file.
-        flags: further ones for os.open().
-
     Raises:
         OSError: it cannot be opened, or is a folder, a FIFO, a device or the like.
     """

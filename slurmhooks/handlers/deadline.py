@@ -133,12 +133,7 @@ def of(handler: Handler, ends: int = PROCESS) -> limit:
 
 
 def of_option(name: str, where: str) -> limit:
-    """Return the time limit of the type and the checks of an option; they run outside every handler.
-
-    Args:
-        name: its name without the dashes.
-        where: the SPANK context of this process.
-    """
+    """Return the time limit of the type and the checks of an option; they run outside every handler."""
     return limit(f"the check of --{name}", OPTION, STEP if where == "remote" else PROCESS)
 
 
@@ -176,10 +171,6 @@ def run(
 ) -> Outcome:
     """Run handlers as :func:`slurmhooks.handlers.dispatch.run` does, each with its time limit.
 
-    Args:
-        handlers: see dispatch.run.
-        arguments: see dispatch.run.
-        view: see dispatch.run.
-        ends: what ends if nothing else helps: NOTHING, PROCESS, STEP or TASK.
+    ``ends`` says what ends if nothing else helps: NOTHING, PROCESS, STEP or TASK.
     """
     return dispatch.run(handlers, arguments, view, Limits(ends))

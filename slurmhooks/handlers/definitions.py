@@ -54,10 +54,6 @@ def marks_of(defined: Collection, module: ModuleType) -> list[tuple[Mark, Callab
     module adds handlers that it has imported, and replaces a marked function by the wrapper that has its name. Handlers
     that an imported module defines do not count by themselves: Python runs such a module once, so they would be missing
     in the next load.
-
-    Args:
-        defined: everything that was defined in this load.
-        module: the module.
     """
     functions: dict[int, tuple[Mark, Callable[..., object]]] = {
         mark.sequence: (mark, mark.function) for mark in defined.marks if _belongs(mark.owner, module)

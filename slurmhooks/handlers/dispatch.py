@@ -164,12 +164,6 @@ def run(
 ) -> Outcome:
     """Run handlers one after the other until one refuses or fails; if none does, apply their writes.
 
-    Args:
-        handlers: the handlers, in order.
-        arguments: the arguments of the hook by name.
-        view: the argument that handlers can write to, if there is one.
-        around: called before and after each handler.
-
     Returns:
         the outcome, whatever a handler raises.
 
@@ -376,10 +370,6 @@ def report_bug(what: str, error: BaseException, path: str | None = None) -> tupl
 
 def report_findings(findings: Iterable[str], consequence: str = "no hook runs until this is fixed") -> str:
     """Log the errors in hook files or the configuration under a new id.
-
-    Args:
-        findings: the errors; each may have several lines.
-        consequence: the state until they are corrected.
 
     Returns:
         the line for the user.

@@ -275,12 +275,7 @@ def ambiguous(label: str, handlers: Iterable[Handler]) -> str | None:
 
 
 def missing(require: Iterable[str], handlers: Iterable[Handler]) -> list[str]:
-    """Return a finding for each required handler that was not loaded, or whose label is ambiguous.
-
-    Args:
-        require: labels, ``module:qualname``.
-        handlers: the loaded handlers.
-    """
+    """Return a finding for each required handler that was not loaded, or whose label is ambiguous."""
     from slurmhooks.handlers.similar import renamed  # launches seldom need it
 
     require, handlers = tuple(require), tuple(handlers)

@@ -25,11 +25,6 @@ def nearest(name: str, names: Iterable[str], least: float = MIN_SIMILARITY) -> s
     """Return ``"; nearest: a, b"`` for existing names that are similar to an unknown one, or an empty text.
 
     So are those that it abbreviates, as ``uid`` does ``user_id``: they have its characters in order, and begin as it.
-
-    Args:
-        name: the unknown name.
-        names: the existing ones.
-        least: see MIN_SIMILARITY.
     """
     name = name[:MAX_LENGTH]
     places: dict[str, int] = {}

@@ -32,11 +32,6 @@ HOOKS = tuple(spec.name for point in HANDED_OVER for spec in POINTS[point].hooks
 def keep(spool: str, hook: str, *given: str) -> None:
     """Write a call to the spool; it is on the disk when this function returns.
 
-    Args:
-        spool: its folder.
-        hook: its name.
-        given: what Slurm gives to the program.
-
     Raises:
         OSError: it cannot be written, or there is no StateSaveLocation.
     """

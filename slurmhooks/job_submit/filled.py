@@ -36,11 +36,6 @@ def is_filled(name: str, value: Any, record: Any) -> bool:
     """Tell whether a job that exists has in a field what slurmctld gives to jobs that name nothing.
 
     Whether its user has named the same is not known, and makes no difference.
-
-    Args:
-        name: the field.
-        value: its value in the record.
-        record: the record.
     """
     if name in FILLED:
         return bool(value in FILLED[name])

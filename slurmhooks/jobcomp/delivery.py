@@ -149,9 +149,6 @@ class Delivery:
         """End the pauses of records of which only handlers have failed that work now, as after an outage.
 
         Each record is hurried once: what fails for a reason of its own must not use up its attempts meanwhile.
-
-        Args:
-            working: labels of the handlers that have just passed.
         """
         for record in self._spool.records():
             failed = record.reasons.keys() - record.passed

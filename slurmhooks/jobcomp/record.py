@@ -27,10 +27,6 @@ HASHES = 10
 def view(message: bytes, tables: Tables) -> Record | None:
     """Return the record of a message; None: the build that wrote it could not read records.
 
-    Args:
-        message: from the spool.
-        tables: the tables that it was written with.
-
     Raises:
         MessageError: the message is damaged.
     """

@@ -38,12 +38,7 @@ NO_JOB_ENV = "options.spank_job_env: Slurm tells it only to its own plugins"
 
 
 def source(path: str, lua: str | None) -> loader.Source:
-    """Return a script for the loader.
-
-    Args:
-        path: of the script.
-        lua: the value of ``[lua] version``.
-    """
+    """Return a script for the loader."""
     return loader.Source(path=path, read=lambda name: Script(name, lua, (0, 0)).handlers())
 
 

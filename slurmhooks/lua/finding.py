@@ -33,9 +33,6 @@ OWN_PLUGINS = ("job_submit_lua.so", "cli_filter_lua.so", "burst_buffer_lua.so", 
 def find(wanted: str | None = None) -> Lua:
     """Return the Lua for scripts.
 
-    Args:
-        wanted: see :func:`choose`.
-
     Raises:
         NoLuaError: see :func:`choose`.
     """

@@ -68,12 +68,7 @@ def writable(release: Release) -> frozenset[str]:
 
 
 def readers(members: Mapping[str, str | None], release: Release) -> dict[bytes, Callable[[Members], Any]]:
-    """Return the functions that read the fields of a request, by their names in bytes.
-
-    Args:
-        members: the member of each row in this release.
-        release: the release of Slurm.
-    """
+    """Return the functions that read the fields of a request, by their names in bytes."""
     functions = {}
     for name, row in names("job_desc", release).items():
         member = members[name]

@@ -243,10 +243,6 @@ class LuaState:
 
         So libraries may belong to what is deployed with the script, and need no absolute names.
 
-        Args:
-            path: path of the script, for messages.
-            content: its content, see :func:`read_script`.
-
         Raises:
             ScriptError: it is not valid Lua.
         """
@@ -266,10 +262,6 @@ class LuaState:
 
     def call(self, function: Any, *args: object) -> Any:
         """Call a Lua function.
-
-        Args:
-            function: a function of this state.
-            args: Lua values, see :meth:`value`.
 
         Returns:
             its result; None if it has none, a tuple if it has several.

@@ -183,19 +183,10 @@ def extend_known(
 ) -> tuple[Registry, Callable[[], Registry]]:
     """As :func:`extend`, but without options, for a line whose options C has registered from the manifest.
 
-    Few launches need the options themselves.
-
-    Args:
-        registry: see :func:`extend`.
-        sources: see :func:`extend`.
-        fatal: see :func:`extend`.
-        lua: see :func:`extend`.
+    Few launches need the options themselves. Arguments and errors are those of :func:`extend`.
 
     Returns:
         the handlers, and a function that returns handlers and options.
-
-    Raises:
-        LoadError: see :func:`extend`.
     """
     scripts = list(_load(sources, fatal, lua, None, False))
 

@@ -142,12 +142,7 @@ class Handle:
     """
 
     def __init__(self, state: LuaState, path: str) -> None:
-        """Create the methods for a script.
-
-        Args:
-            state: Lua state of the script.
-            path: path of the script.
-        """
+        """Create the methods for a script."""
         self.view: View | None = None
         self.register: Register | None = None
         self._state = state

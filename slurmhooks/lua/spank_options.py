@@ -35,11 +35,6 @@ class LuaOption(Option):
     def __init__(self, state: LuaState, path: str, table: Any) -> None:
         """Read a table.
 
-        Args:
-            state: Lua state of the script.
-            path: path of the script.
-            table: see spank-lua(8).
-
         Raises:
             LuaRaise: the table is incomplete or invalid.
         """

@@ -23,12 +23,7 @@ class Place:
     __slots__ = ("_links", "_name", "fd", "path")
 
     def __init__(self, path: str | PathLike[str], links: bool) -> None:
-        """Open nothing yet.
-
-        Args:
-            path: the path.
-            links: whether links may be followed.
-        """
+        """Open nothing yet."""
         self._name = posix.fspath(path)
         self._links = links
 

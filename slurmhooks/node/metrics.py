@@ -19,13 +19,7 @@ FILE = "slurmhooks_health.prom"
 
 
 def text(checks: Iterable[Handler], state: NodeMemory, now: float) -> str:
-    """Return the metrics after a run.
-
-    Args:
-        checks: all checks.
-        state: of the node.
-        now: seconds since 1970.
-    """
+    """Return the metrics after a run."""
     return "".join(f"{line}\n" for line in _lines(checks, state, now))
 
 

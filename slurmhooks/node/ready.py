@@ -68,13 +68,7 @@ def faults(table: Mapping[str, object]) -> list[str]:
 
 
 def handler(table: Mapping[str, Any], path: str, line: int = 1) -> Handler:
-    """Return the handler of a valid table.
-
-    Args:
-        table: the table.
-        path: of the configuration, for messages.
-        line: where the table starts in it.
-    """
+    """Return the handler of a valid table."""
     function = KINDS[table["check"]]
     given = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items() if key not in KEYS}
     first = next((value for value in given.values() if isinstance(value, str)), "")
@@ -94,12 +88,7 @@ def handler(table: Mapping[str, Any], path: str, line: int = 1) -> Handler:
 
 
 def of_config(read: Config, path: Path) -> tuple[list[Handler], list[str]]:
-    """Return the ready-made checks of a configuration, and findings about them.
-
-    Args:
-        read: the configuration.
-        path: its path.
-    """
+    """Return the ready-made checks of a configuration, and findings about them."""
     from slurmhooks.config import headings  # not needed if there is a manifest
 
     checks, findings = [], []
@@ -119,9 +108,6 @@ def of_config(read: Config, path: Path) -> tuple[list[Handler], list[str]]:
 
 def of_file(link: Path) -> tuple[Config, list[Handler]]:
     """Return a configuration and its ready-made checks.
-
-    Args:
-        link: its path.
 
     Raises:
         ConfigError: it is invalid, or another user could have written it.

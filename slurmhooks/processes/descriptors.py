@@ -43,10 +43,6 @@ def sealed(data: bytes) -> int:
 def content(fd: int, most: int = MAX_SIZE) -> bytes:
     """Return the bytes in sealed memory, and close the descriptor.
 
-    Args:
-        fd: a descriptor from another process.
-        most: maximum number of bytes.
-
     Raises:
         ValueError: it is not sealed memory, or has more bytes; nothing was read.
     """

@@ -33,9 +33,6 @@ def die_with(parent: int) -> None:
     """Have the kernel kill this process when its parent ends, and exit now if the parent has ended already.
 
     The kernel ties this to the thread that forked, which is the main thread of the parent.
-
-    Args:
-        parent: the process id of the parent.
     """
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:

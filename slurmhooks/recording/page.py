@@ -59,9 +59,6 @@ class RecordingPage:
     def begin(self, orders: dict[str, Any]) -> None:
         """Start to record requests.
 
-        Args:
-            orders: see :attr:`orders`.
-
         Raises:
             ValueError: the orders are too long.
         """

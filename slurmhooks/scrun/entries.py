@@ -148,11 +148,6 @@ class Copier:
     def copy(self, place: Place, name: str, status: os.stat_result) -> bool | None:
         """Copy an entry.
 
-        Args:
-            place: the folder of the entry.
-            name: name of the entry.
-            status: status of the entry.
-
         Returns:
             True: copied; False: unchanged; None: skipped.
 

@@ -55,13 +55,7 @@ def open_folder(name: str, parent: int, *, writable: bool = False) -> int:
 
 
 def open_below(top: int, names: Iterable[str], *, make: bool = False) -> int:
-    """Open a folder several levels below another one, without following symbolic links.
-
-    Args:
-        top: descriptor of the upper folder.
-        names: the components of the path.
-        make: create missing folders.
-    """
+    """Open a folder several levels below another one, without following symbolic links."""
     folder = os.dup(top)
     try:
         for name in names:
@@ -79,12 +73,7 @@ def open_below(top: int, names: Iterable[str], *, make: bool = False) -> int:
 
 @contextlib.contextmanager
 def parent_of(path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-    """Open the parent folder of a path, see :func:`find`, and yield its descriptor and the last component.
-
-    Args:
-        path: the path.
-        make: create missing folders.
-    """
+    """Open the parent folder of a path, see :func:`find`, and yield its descriptor and the last component."""
     head, name = os.path.split(path)
     if name in ("", ".", ".."):
         raise StagingError(f"{path!r}: the last component must be the name of a file or folder")

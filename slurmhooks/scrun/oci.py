@@ -286,12 +286,7 @@ def read(path: str) -> Config:
 
 
 def parse(raw: bytes, path: str) -> Config:
-    """Parse a configuration; see :func:`read`.
-
-    Args:
-        raw: the content of the file.
-        path: path of the file, for messages.
-    """
+    """Parse a configuration; see :func:`read`."""
     try:
         content = json.loads(raw.decode(ENCODING, ERRORS), parse_constant=_refuse_constant)
     except ValueError as error:
@@ -330,10 +325,6 @@ def _message(kind: str, message: str) -> str:
 
 def encoded(config: Config, path: str) -> bytes:
     """Validate a configuration, and return the content of its file.
-
-    Args:
-        config: the configuration.
-        path: path of the file, for messages.
 
     Raises:
         BundleError: the configuration is invalid.

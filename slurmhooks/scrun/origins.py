@@ -59,12 +59,7 @@ class Origin:
             yield handle
 
     def still(self, source: str, copied: str) -> None:
-        """Refuse if the folder was removed since.
-
-        Args:
-            source: path of the source, for the message.
-            copied: path of the copy, for the message.
-        """
+        """Refuse if the folder was removed since."""
         if not os.fstat(self.folder).st_nlink:
             what = repr(source) if self.name is None else f"the folder of {source!r}"
             raise StagingError(

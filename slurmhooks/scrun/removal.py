@@ -226,13 +226,7 @@ def replace(name: str, parent: int, make: Callable[[str], None], *, displace: bo
 
 
 def replace_file(name: str, parent: int, content: bytes) -> None:
-    """Write a whole file; an existing file is replaced when the new one is complete, and its mode kept.
-
-    Args:
-        name: name of the file.
-        parent: descriptor of its folder.
-        content: the new content.
-    """
+    """Write a whole file; an existing file is replaced when the new one is complete, and its mode kept."""
     new = _new_name()
     try:
         mode = _mode_of_file(name, parent)

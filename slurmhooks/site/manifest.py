@@ -95,11 +95,7 @@ def _is_line(words: Sequence[str], wanted: tuple[str, str]) -> bool:
 
 
 def sources(rows: Sequence[Sequence[str]]) -> list[Source]:
-    """Return the sources that the manifest names, and apply its ``log`` record.
-
-    Args:
-        rows: the records of a line or of a plugin point, see :func:`records`.
-    """
+    """Return the sources that the manifest names, and apply its ``log`` record."""
     for words in rows:
         if words[0] == "log" and len(words) == 3 and words[1] in LEVELS:
             log.limit(words[1], int(words[2]))

@@ -125,10 +125,6 @@ def _located_config(link: str, *, whole: bool) -> tuple[str, Config]:
 def sources_of(path: Path, config: Config) -> list[Source]:
     """Return the sources that a configuration names; packages come first, as the others import them.
 
-    Args:
-        path: path of the file.
-        config: its content.
-
     Raises:
         LoadError: a folder exists but cannot be listed.
     """

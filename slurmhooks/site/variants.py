@@ -27,12 +27,7 @@ def exported(variant: str) -> tuple[str, ...]:
 
 
 def never_called(registry: Registry, missing: Iterable[str]) -> list[str]:
-    """Return a finding for each handler that Slurm would never call.
-
-    Args:
-        registry: the handlers.
-        missing: the callbacks that the installed plugin does not export.
-    """
+    """Return a finding for each handler that Slurm would never call."""
     return [
         f"{handler.where}: Slurm would never call handler {handler.label}: the installed spank_python.so leaves"
         f" {handler.spec.function} out, for sites without such handlers: {CALL}"

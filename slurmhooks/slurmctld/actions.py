@@ -45,13 +45,7 @@ class Acting(Asking):
     """
 
     def __init__(self, tables: Tables, query: Callable[[bytes], bytes], rule: str) -> None:
-        """Stage nothing yet.
-
-        Args:
-            tables: of the build.
-            query: see Asking.
-            rule: the label of the handler.
-        """
+        """Stage nothing yet."""
         super().__init__(tables, query)
         self.staged: dict[tuple[str, str, str], Action] = {}
         self.rule = rule

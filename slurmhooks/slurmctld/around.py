@@ -262,10 +262,6 @@ def end_leftovers(handler: Handler, process: int) -> None:
 
     A child that came back would run the handlers after it once more. The signal of a timer would end the worker, or
     interrupt another handler.
-
-    Args:
-        handler: the handler.
-        process: the process id before it ran.
     """
     end_fork(process)
     if worker.ends_timers and end_timer():

@@ -142,16 +142,7 @@ class Call:
         mode: str,
         error_id: str | None = None,
     ) -> None:
-        """Note what a handler did without effect; its writes are no longer in the view.
-
-        Args:
-            handler: the handler that ran.
-            error: the exception that it raised.
-            before: a savepoint of the view, without its writes.
-            after: a savepoint with its writes.
-            mode: "warn" or "observe".
-            error_id: of its bug.
-        """
+        """Note what a handler did without effect; its writes are no longer in the view."""
         now = time.perf_counter_ns()
         exempt, self.exempt = self.exempt, None
         step = Step(handler, error, None, now - self._step, after, before, exempt)

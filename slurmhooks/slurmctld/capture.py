@@ -45,13 +45,7 @@ class Recording:
     """Reports requests while a recording is running; a service passes all requests through it."""
 
     def __init__(self, tables: Tables, hooks: str, followers: list[Callable[[Call], None]]) -> None:
-        """Prepare.
-
-        Args:
-            tables: of the messages.
-            hooks: the id of the set.
-            followers: the followers of the service's calls.
-        """
+        """Prepare."""
         self._tables = tables
         self._hooks = hooks
         self._followers = followers
@@ -67,13 +61,7 @@ class Recording:
         return self._capture is not None
 
     def around(self, request: bytes, query: Query, handle: Callable[[bytes, Query], bytes]) -> bytes:
-        """Return the answer to a request; while a recording is running, also keep the data to record.
-
-        Args:
-            request: the message.
-            query: asks slurmctld a question.
-            handle: returns the answer.
-        """
+        """Return the answer to a request; while a recording is running, also keep the data to record."""
         page = shared.page
         number = 0 if page is None else page.number
         if number != self._number:
@@ -138,13 +126,7 @@ class Capture:
     """Keeps one request at a time."""
 
     def __init__(self, tables: Tables, kept: Iterable[str], hooks: str) -> None:
-        """Prepare to keep requests.
-
-        Args:
-            tables: of the messages.
-            kept: secrets that are recorded, see Redaction.
-            hooks: the id of the set.
-        """
+        """Prepare to keep requests."""
         self._tables = tables
         self._kept = frozenset(kept)
         self._redaction = Redaction(tables, self._kept)
@@ -248,10 +230,6 @@ class Capture:
 
     def rows(self, tables: Iterable[str], clock: Callable[[], float] = time.monotonic) -> tuple[list[Rows], list[str]]:
         """Ask for all rows of tables, while slurmctld waits.
-
-        Args:
-            tables: names of structs.
-            clock: the clock for the time limit.
 
         Returns:
             the rows, and the tables that took too long.

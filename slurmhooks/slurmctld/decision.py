@@ -34,14 +34,7 @@ class Decisions:
     """Reports the decision of each call; a follower of PointService."""
 
     def __init__(self, reporter: Reporter, included: tuple[str, ...], hooks: str, tables: Tables) -> None:
-        """Prepare to report.
-
-        Args:
-            reporter: takes the decisions.
-            included: secrets that are reported nevertheless; see slurmhooks.slurmctld.changes.
-            hooks: the id of the set.
-            tables: of the build.
-        """
+        """Prepare to report."""
         self._reporter = reporter
         self._version = reporter.generation, hooks
         self._shown = LoggedFields(tables, secrets(included))
@@ -55,11 +48,6 @@ def report(call: Call, shown: LoggedFields, version: tuple[int, str]) -> list[An
     """Return what happened in a call as the values of a Decision, of which Shown.complete() makes a line.
 
     They are in lists, which the JSON library writes in half of the time that it takes for a Decision.
-
-    Args:
-        call: the call, which has ended.
-        shown: how values are reported.
-        version: number of the generation, and hash of its hook files.
     """
     # Few functions, because each one that runs has to be fetched into the processor's caches first.
     state: Any = NOTHING

@@ -44,13 +44,7 @@ class Rules:
     """The periodic handlers of one set of hook files."""
 
     def __init__(self, tables: Tables, handlers: tuple[Handler, ...], hooks: str) -> None:
-        """Prepare to run.
-
-        Args:
-            tables: of the build.
-            handlers: of ``hook.every``.
-            hooks: the id of the set.
-        """
+        """Prepare to run."""
         self._tables = tables
         self._views = ActingViews(tables)
         self._handlers = handlers

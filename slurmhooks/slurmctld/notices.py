@@ -82,14 +82,7 @@ class Notices:
 
 
 def _notes(sender: int, label: str, now: float, *, sure: bool) -> tuple[str, ...]:
-    """Return what to remember of an answer with a notice; empty if it must not have one.
-
-    Args:
-        sender: user id of who reads it.
-        label: of the handler.
-        now: time of the answer, in seconds since the epoch.
-        sure: a person reads it.
-    """
+    """Return what to remember of an answer with a notice; empty if it must not have one."""
     assert read_notices.shared is not None
     has, day, slot = read_notices.shared.has, read_notices.day_of(now), int(now // APART)
     if has(sender, label, day):

@@ -23,12 +23,7 @@ class Trial:
     """
 
     def __init__(self, call: Call, mode: str) -> None:
-        """Begin.
-
-        Args:
-            call: records what the handler does.
-            mode: of the handler, for the followers of the call.
-        """
+        """Begin."""
         self._call = call
         self._mode = mode
         self._said: list[str] = []
@@ -47,12 +42,6 @@ class Trial:
 
     def end(self, handler: Handler, error: BaseException | None, view: Any, before: object) -> list[str]:
         """Discard what a handler wrote, log its bug, and record what it did.
-
-        Args:
-            handler: the handler that ran.
-            error: the exception that it raised.
-            view: the view that it wrote to.
-            before: a savepoint of the view.
 
         Returns:
             the messages of the handler to the user.

@@ -107,14 +107,7 @@ class Options:
         return True
 
     def add(self, option: Option, handle: Any, value: int, callback: int) -> int:
-        """Register an option with Slurm; return Slurm's code.
-
-        Args:
-            option: the option.
-            handle: the ``spank_t``.
-            value: number of the option.
-            callback: see :meth:`register`.
-        """
+        """Register an option with Slurm; return Slurm's code."""
         return int(self._lib.spank_option_register(handle, self._struct(option, value, callback)))
 
     def _struct(self, option: Option, value: int, callback: int) -> Any:

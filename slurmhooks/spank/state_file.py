@@ -117,11 +117,6 @@ def key_before(words: Sequence[str], lines: Sequence[Sequence[str]], keys: Seque
 
     Lines and files that fit exactly belong together, then those of which only the arguments for handlers differ, then
     a line and a file that alone are left.
-
-    Args:
-        words: the arguments of the line.
-        lines: those of all lines.
-        keys: of the files of the job.
     """
     wanted = [key for key in dict.fromkeys(key_of(each) for each in lines) if key not in keys]
     unclaimed = [key for key in keys if key not in map(key_of, lines)]
@@ -177,11 +172,7 @@ class StateFile:
             self._fd = self._open(create=False)
 
     def find(self, lines: Callable[[], Sequence[Sequence[str]]]) -> None:
-        """Use the file from before an edit of plugstack.conf, if the line has no file of its own.
-
-        Args:
-            lines: returns the arguments of all lines.
-        """
+        """Use the file from before an edit of plugstack.conf, if the line has no file of its own."""
         folder = self._open(create=False)
         if folder is None:
             return

@@ -32,10 +32,6 @@ class Answer:
 def read_answer(table: Table, message: Message) -> Answer:
     """Read what :func:`slurmhooks.wire.message.answer` made.
 
-    Args:
-        table: of the job.
-        message: from the worker.
-
     Raises:
         MessageError: the message is damaged, or is not an answer.
     """

@@ -105,11 +105,6 @@ class Packed:
     def __init__(self, table: Table, data: bytes, fetch: Callable[[int], bytes] | None = None) -> None:
         """Store the packed struct.
 
-        Args:
-            table: the table that the struct was packed by.
-            data: slots and texts.
-            fetch: returns the item's value of a deferred member.
-
         Raises:
             MessageError: the data is too short.
         """

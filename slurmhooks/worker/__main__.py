@@ -17,9 +17,6 @@ def preload(name: str) -> None:
     """Import what every generation needs before forking: all start faster, and have one version of the package.
 
     A generation imports again what fails here, and reports why.
-
-    Args:
-        name: of the function that loads the hooks.
     """
     import importlib
     from contextlib import suppress
@@ -36,11 +33,7 @@ def preload(name: str) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the supervisor.
-
-    Args:
-        arguments: the name of the function that loads the hooks.
-    """
+    """Run the supervisor."""
     if len(arguments) != 1:
         print("usage: python -m slurmhooks.worker MODULE:FUNCTION; slurmctld starts this", file=sys.stderr)  # noqa: T201
         return 2

@@ -92,11 +92,7 @@ class Claims:
             log.error("periodic handlers of generation %d do not run: %s", generation, error.strerror)
 
     def ready(self, fds: set[int]) -> None:
-        """Answer what the processes ask, without waiting for one of them.
-
-        Args:
-            fds: the descriptors that have something to read.
-        """
+        """Answer what the processes ask, without waiting for one of them."""
         for generation, connection in list(self._connections.items()):
             if connection.fileno() not in fds:
                 continue

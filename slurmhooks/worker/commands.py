@@ -76,11 +76,7 @@ class Commands:
         return any(command.text == SERVE and command.generation is None for command in self._commands)
 
     def ready(self, fds: set[int]) -> list[Command]:
-        """Accept connections and return those that have arrived.
-
-        Args:
-            fds: the descriptors that have something to read.
-        """
+        """Accept connections and return those that have arrived."""
         arrived = []
         for command in list(self._commands):
             if command.connection.fileno() in fds:

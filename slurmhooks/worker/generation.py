@@ -39,13 +39,7 @@ class Generation:
     """The process that loaded hook files; single threaded, unless the hook files started threads."""
 
     def __init__(self, number: int, supervisor: socket.socket, loaded: Service) -> None:
-        """Prepare to fork workers.
-
-        Args:
-            number: of this generation.
-            supervisor: the socket for control messages.
-            loaded: the handlers that workers run.
-        """
+        """Prepare to fork workers."""
         self._number = number
         self._supervisor = supervisor
         self._service = loaded

@@ -152,11 +152,6 @@ def entry(name: str) -> Load:
 def load_again(name: str, watch: Watch, announce: Announce) -> Service:
     """Load hooks in a supervisor that has loaded some before: its package may have been replaced since.
 
-    Args:
-        name: see :func:`entry`.
-        watch: see Load.
-        announce: see Load.
-
     Raises:
         ConfigError: see Load.
         LoadError: see Load; or modules of two builds have met, whatever that has led to.

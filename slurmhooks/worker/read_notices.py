@@ -36,11 +36,6 @@ class ReadNotices:
     def add(self, user_id: int, label: str, day: str) -> bool:
         """Note that a user reads a notice.
 
-        Args:
-            user_id: of the user.
-            label: of the handler.
-            day: see :func:`day_of`.
-
         Returns:
             whether it is the first time on that day.
         """

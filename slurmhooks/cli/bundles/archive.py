@@ -63,10 +63,6 @@ class File:
     def write(self, path: Path, slurm_user: int) -> None:
         """Write the file so that nobody changes it by accident, and users cannot read it if it is private.
 
-        Args:
-            path: of the file.
-            slurm_user: the user id of SlurmUser.
-
         Raises:
             Finding: this machine does not have the group.
             OSError: it cannot be written.
@@ -121,10 +117,6 @@ def pack(files: Mapping[str, File]) -> bytes:
 
 def unpack(data: bytes, source: str) -> dict[str, File]:
     """Return the files of an archive by their names.
-
-    Args:
-        data: the archive.
-        source: name of its origin, for messages.
 
     Raises:
         Finding: it is not exactly what :func:`pack` makes; for example, it has links, or names outside its folder.

@@ -81,12 +81,7 @@ def collect(
 
 
 def exposed(folder: Path, files: Iterable[str]) -> list[str]:
-    """Return a note about the first file of a site that another user than root could have written, if there is one.
-
-    Args:
-        folder: the folder of slurmhooks.toml.
-        files: their names in the set.
-    """
+    """Return a note about the first file of a site that another user than root could have written, if there is one."""
     trusted.guard()
     for name in sorted(files):
         absolute = name.startswith(f"{home.OUTSIDE}/")
@@ -163,12 +158,7 @@ def known_lines(folder: Path) -> list[str] | None:
 
 
 def other_lines(place: Path, sysconfdir: Path) -> list[str]:
-    """Return a finding if the lines of plugstack.conf name something else than those that a set was made for.
-
-    Args:
-        place: the folder of the set.
-        sysconfdir: the folder of slurm.conf.
-    """
+    """Return a finding if the lines of plugstack.conf name something else than those that a set was made for."""
     known = known_lines(place)
     lines = spank_lines(sysconfdir)
     if known is None or sorted(known) == sorted(lines):
@@ -181,10 +171,7 @@ def other_lines(place: Path, sysconfdir: Path) -> list[str]:
 
 
 def mistaken_lines(place: Path, sysconfdir: Path) -> list[str]:
-    """Return findings about the lines of plugstack.conf as they are now, for a set that has been deployed.
-
-    Arguments as for :func:`other_lines`.
-    """
+    """Return findings about the lines of plugstack.conf as they are now, for a set that has been deployed."""
     findings = []
     for args in configuration.plugstack_arguments(sysconfdir):
         config, pattern, _ = plugstack.split(args)

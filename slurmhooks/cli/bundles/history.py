@@ -79,10 +79,6 @@ def before(events: Sequence[Event], present: str | None) -> str | None:
 
     A return undoes an event, so that a second one goes back further, to what was in force before that. Handlers that
     are switched on again end what has been in force since they were switched off.
-
-    Args:
-        events: all events.
-        present: the id of the bundle in force; None: there is none.
     """
     stack: list[str] = []
     for event in events:

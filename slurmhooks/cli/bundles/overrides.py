@@ -26,12 +26,7 @@ def with_exemption(files: Mapping[str, File], exemption: Mapping[str, Any]) -> d
 
 
 def ended(before: Mapping[str, File], after: Mapping[str, File]) -> list[str]:
-    """Return a note for each exemption that has not ended, and that another set does not have.
-
-    Args:
-        before: the files of the set in force.
-        after: those of the other one.
-    """
+    """Return a note for each exemption that has not ended, and that another set does not have."""
     kept = _exemptions(after)
     return [
         f"this ends the exemption from {str(each.get('rules')).strip('[]')} until {each['until']}:"

@@ -38,13 +38,7 @@ trap 'rm -rf "$new"' EXIT
 
 
 def render(bundle: str, data: bytes, signed: Path | None) -> bytes:
-    """Return the script.
-
-    Args:
-        bundle: the id.
-        data: the archive.
-        signed: path of the signature; None if there is none.
-    """
+    """Return the script."""
     archive_name = f"{bundle}{archive.SUFFIX}"
     text = HEAD.format(
         bundle=bundle,
@@ -64,12 +58,7 @@ def render(bundle: str, data: bytes, signed: Path | None) -> bytes:
 
 
 def others(sysconfdir: Path, present: str | None) -> list[str]:
-    """Return a text for each Prolog of slurm.conf that carries another set than the one in force.
-
-    Args:
-        sysconfdir: the folder of slurm.conf.
-        present: the id of the set in force.
-    """
+    """Return a text for each Prolog of slurm.conf that carries another set than the one in force."""
     texts = []
     for line in slurm_conf.lines(slurm_conf.file_in(str(sysconfdir))):
         name = slurm_conf.value_in(line, "Prolog")

@@ -17,13 +17,7 @@ PARTITION = re.compile(r"\s*PartitionName\s*=\s*(\S+)", re.IGNORECASE)
 
 
 def needed(events: Sequence[Event], period: timedelta, now: datetime) -> set[str]:
-    """Return the ids of the sets that were in force within a period, or are among the last ones.
-
-    Args:
-        events: what came into force.
-        period: the time that the longest job may take.
-        now: the present time.
-    """
+    """Return the ids of the sets that were in force within a period, or are among the last ones."""
     after = [event.verb for event in events[1:]]
     counted = [event for event, verb in zip(events, [*after, ""], strict=False) if not event.verb == verb == WATCH]
     last = list(dict.fromkeys(event.bundle for event in reversed(counted)))[:KEPT]

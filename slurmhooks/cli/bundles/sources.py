@@ -12,12 +12,7 @@ LUA_PATH = re.compile(r"package\s*\.\s*c?path\s*=[^\n]*?[\"'](/[^\"'?]*)")
 
 
 def outside(base: Path, files: Mapping[str, File]) -> list[str]:
-    """Return a note for each place in Python files and Lua scripts that names a file that may not be in the set.
-
-    Args:
-        base: the folder of the configuration.
-        files: the files of the set by their names.
-    """
+    """Return a note for each place in Python files and Lua scripts that names a file that may not be in the set."""
     notes = []
     for name, file in sorted(files.items()):
         text = file.content.decode("utf-8", "replace")

@@ -235,11 +235,7 @@ class Store:
         durable.write(self._unfinished, history.render([*self.events(), event]), 0o644)
 
     def end(self, happened: bool) -> None:
-        """Note that the deployment has ended.
-
-        Args:
-            happened: its bundle is in force.
-        """
+        """Note that the deployment has ended."""
         if happened:
             self._unfinished.rename(self._history)
         else:

@@ -40,12 +40,6 @@ def without(files: Mapping[str, File], rows: list[Row], label: str, folder: str)
     Handlers of hooks with modes get the mode "off"; the decorators of others become comments, and configurations no
     longer name them.
 
-    Args:
-        files: the files of the set in force.
-        rows: its handlers.
-        label: of the handler.
-        folder: of the set in force.
-
     Raises:
         Finding: there is no such handler, or it cannot be switched off alone.
     """
@@ -126,12 +120,7 @@ def _without_decorators(content: bytes, name: str) -> bytes | None:
 
 
 def _functions(scope: ast.AST, names: list[str]) -> Iterator[ast.FunctionDef]:
-    """Yield the functions with a qualified name: the same name may be defined in two branches.
-
-    Args:
-        scope: a module, class or function.
-        names: the parts of the name from there on.
-    """
+    """Yield the functions with a qualified name: the same name may be defined in two branches."""
     for node in ast.iter_child_nodes(scope):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield from _functions(node, names)

@@ -13,13 +13,7 @@ KILLED = 60
 
 
 def problems(loaded: whole_site.Loaded, sysconfdir: Path, folder: Path | None) -> list[str]:
-    """Return findings about the lines that slurm.conf needs for the health checks of a site.
-
-    Args:
-        loaded: the hooks of the site.
-        sysconfdir: where slurm.conf is.
-        folder: the PluginDir; None if the plugins are not installed.
-    """
+    """Return findings about the lines that slurm.conf needs for the health checks of a site."""
     checks = [*loaded.health, *loaded.registry.handlers("node.health_check")]
     if not checks:
         return []

@@ -18,12 +18,7 @@ from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS
 
 
 def never_called(lines: list[ManifestLine], plugin: Path) -> list[str]:
-    """Return a finding for each handler of a callback that the installed variant of the plugin does not export.
-
-    Args:
-        lines: the lines of plugstack.conf.
-        plugin: path of spank_python.so.
-    """
+    """Return a finding for each handler of a callback that the installed variant of the plugin does not export."""
     present = variants.exported(manifests.variant_of(plugin))
     missing = [name for name in variants.COSTLY_CALLBACKS if name not in present]
     return [finding for line in lines for finding in variants.never_called(line.registry, missing)]

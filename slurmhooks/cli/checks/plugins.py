@@ -13,13 +13,7 @@ PLUGINS = {point.key: point for point in POINTS.values() if point.key is not Non
 
 
 def never_called(registry: Registry, sysconfdir: Path, folder: Path | None) -> list[str]:
-    """Return a finding for each reason why slurmctld would not call handlers, with the remedy.
-
-    Args:
-        registry: the handlers of the site.
-        sysconfdir: the folder of slurm.conf.
-        folder: the folder of the plugins; None if they are not installed.
-    """
+    """Return a finding for each reason why slurmctld would not call handlers, with the remedy."""
     conf = configuration.file_in(sysconfdir)
     findings = []
     for key, point in PLUGINS.items():

@@ -12,11 +12,7 @@ KEYWORDS = ("required", "optional", "include")
 
 
 def notes(path: Path) -> Iterator[str]:
-    """Yield a note for each such line of a file, and of those that it includes.
-
-    Args:
-        path: of plugstack.conf.
-    """
+    """Yield a note for each such line of a file, and of those that it includes."""
     for file, number, text in plugstack_conf.lines(path):
         for note in _of_line(file, text):
             yield f"{file}:{number}: {note}"

@@ -15,13 +15,7 @@ TYPE = "burst_buffer/lua"
 
 
 def problems(loaded: whole_site.Loaded, sysconfdir: Path, folder: Path | None) -> list[str]:
-    """Return findings about the lines of slurm.conf that hooks of programs need, and about those that need hooks.
-
-    Args:
-        loaded: the hooks of the site.
-        sysconfdir: where slurm.conf is.
-        folder: the PluginDir; None if the plugins are not installed.
-    """
+    """Return findings about the lines of slurm.conf that hooks of programs need, and about those that need hooks."""
     if folder is None:
         return []
     conf = configuration.file_in(sysconfdir)

@@ -72,10 +72,6 @@ def of_files(paths: tuple[Path, ...]) -> CheckReport:
 def of_loading(sysconfdir: Path, plugin_dir: Path | None) -> "tuple[Loaded, CheckReport]":
     """Load everything that the daemons of this machine would load, and check only whether it is called.
 
-    Args:
-        sysconfdir: the folder of slurm.conf.
-        plugin_dir: the folder of the plugins; None: it is not known.
-
     Returns:
         what was loaded, and the report.
     """

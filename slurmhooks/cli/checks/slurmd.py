@@ -17,9 +17,6 @@ def never_called(lines: list[ManifestLine]) -> list[str]:
     """Return a finding for each handler of a prolog or epilog that a running slurmd does not call yet.
 
     It looks only at its start, or when it is reconfigured, whether plugins export these callbacks.
-
-    Args:
-        lines: the lines of plugstack.conf.
     """
     handlers = [
         handler for line in lines for name in JOB_CALLBACKS for handler in line.registry.handlers(f"spank.{name}")

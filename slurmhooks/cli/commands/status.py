@@ -142,14 +142,7 @@ def for_others(here: "machines.Machine") -> str:
 def compare(
     here: "machines.Machine", others: "list[machines.Machine]", wanted: list[str], expected: str | None
 ) -> StatusReport:
-    """Compare machines.
-
-    Args:
-        here: this machine.
-        others: the machines that have reported; of two reports of one machine the later one is used.
-        wanted: the names of machines that must have reported.
-        expected: the id that all should have in force.
-    """
+    """Compare machines; of two reports of one machine the later one counts."""
     from slurmhooks.cli import manifests
 
     latest = {each.name: each for each in sorted(others, key=lambda each: each.at)}

@@ -55,11 +55,7 @@ def command(plugin_dir: Path | None, sysconfdir: Path) -> None:
 
 
 def left(sysconfdir: Path) -> list[str]:
-    """Return the files and folders of slurmhooks that exist on this machine besides the plugins and the environment.
-
-    Args:
-        sysconfdir: where slurm.conf is.
-    """
+    """Return the files and folders of slurmhooks that exist on this machine besides the plugins and the environment."""
     parameters.use(sysconfdir)
     folder = home.of(str(sysconfdir))
     own = (FILE_NAME, home.SET, home.FILE_NAME, signature.ALLOWED, "hooks.d", "slurmhooks.d")
@@ -102,12 +98,7 @@ def running(sysconfdir: Path) -> Iterator[str]:
 
 
 def uses(sysconfdir: Path, folder: Path) -> Iterator[str]:
-    """Yield where Slurm's configuration names the plugins, with the remedy.
-
-    Args:
-        sysconfdir: where slurm.conf is.
-        folder: where the plugins are.
-    """
+    """Yield where Slurm's configuration names the plugins, with the remedy."""
     remedy = "take slurmhooks' plugin out of it, restart Slurm's daemons, and try again"
     conf = configuration.file_in(sysconfdir)
     for setting in configuration.settings(sysconfdir, folder):

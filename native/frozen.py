@@ -135,12 +135,7 @@ def loaders(paths: str) -> dict[str, bytes]:
 
 
 def render(frozen: dict[str, bytes], packages: set[str]) -> str:
-    """Return the C source: an array for each module, and the table of modules.
-
-    Args:
-        frozen: the marshalled code of each module by its name.
-        packages: names of those that are packages.
-    """
+    """Return the C source: an array for each module, and the table of modules."""
     arrays, rows = [], []
     for name, code in frozen.items():
         symbol = name.replace(".", "_")

@@ -74,10 +74,6 @@ def needs(dist: Distribution, installed: dict[str, Distribution]) -> list[str]:
 def document(found: Iterable[Distribution], wheel: Path) -> dict[str, Any]:
     """Return the bill of materials.
 
-    Args:
-        found: all distributions of the environment.
-        wheel: the wheel of the project.
-
     Raises:
         SystemExit: the project is not among them.
     """

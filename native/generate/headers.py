@@ -29,10 +29,6 @@ class Headers:
     def __init__(self, compiler: list[str], source: str) -> None:
         """Preprocess headers.
 
-        Args:
-            compiler: the command of the C compiler.
-            source: C code that includes the headers.
-
         Raises:
             SystemExit: the compiler fails, and has printed its own message.
         """

@@ -92,13 +92,7 @@ class Machine:
         return json.loads(self.lab("exec", "--", "python3", path, *arguments, stdin=json.dumps(request)))
 
     def site(self, hooks: Mapping[str, str], local: str = "", plugstack: str = PLUGSTACK) -> None:
-        """Replace the whole configuration, and restart the daemons.
-
-        Args:
-            hooks: hook files by name.
-            local: lines of slurm.conf.
-            plugstack: plugstack.conf.
-        """
+        """Replace the whole configuration, and restart the daemons."""
         self.root("cd /etc/slurm; rm -rf hooks.d/* slurmhooks.set slurmhooks.d job_submit.lua")
         for name, text in hooks.items():
             self.put(text, f"/etc/slurm/hooks.d/{name}")

@@ -59,14 +59,7 @@ def stages(path: Path) -> Iterator[tuple[str, list[tuple[str, str]]]]:
 
 
 def play(cluster: Cluster, instructions: list[tuple[str, str]], tree: str, arguments: Mapping[str, str]) -> None:
-    """Play the instructions of a stage as root.
-
-    Args:
-        cluster: whose root file system is the image of all stages.
-        instructions: of :func:`stages`.
-        tree: the context of the build, a path in the cluster.
-        arguments: of the build; the others are empty.
-    """
+    """Play the instructions of a stage as root."""
     for name, program in INSTALLERS.items():
         cluster.put(program, f"/usr/local/sbin/{name}", 0o755)
     for word, text in instructions:

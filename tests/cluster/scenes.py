@@ -248,11 +248,6 @@ def scenes(release: str) -> tuple[Scene, ...]:
 def play(scene: Scene, run: Run, show: Callable[[Step, str, str], None]) -> list[str]:
     """Run the commands of a scene, and repeat them if scrun has lost its container.
 
-    Args:
-        scene: to play.
-        run: runs a command.
-        show: is called with each step, its command with captures replaced, and the output.
-
     Returns:
         the failures; empty if there is none.
     """

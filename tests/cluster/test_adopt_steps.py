@@ -116,15 +116,7 @@ def both(cluster: "Cluster") -> Site:
 
 
 def run(lent: Site, plugin: str, script: str, command: str, last: str) -> tuple[list[str], list[str]]:
-    """Return what a command prints, and the records of its processes, without what varies.
-
-    Args:
-        lent: the site.
-        plugin: one of ENGINES.
-        script: of the site.
-        command: of alice.
-        last: begins the record that is written last.
-    """
+    """Return what a command prints, and the records of its processes, without what varies."""
     scripts(lent, {"drawn": script}, LINE % ENGINES[plugin])
     done = lent.shell(f"cd; timeout 60 {command}; echo exit $?")
     if last:

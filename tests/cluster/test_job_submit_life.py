@@ -231,13 +231,7 @@ def _start_life(site: Site) -> None:
 
 
 def _wait_for_events(site: Site, before: int, *wanted: str) -> None:
-    """Wait for the end of an old worker and the events of its successor, in order; the two overlap.
-
-    Args:
-        site: with the handlers of LIFE.
-        before: number of earlier events.
-        wanted: events of the new worker.
-    """
+    """Wait for the end of an old worker and the events of its successor, in order; the two overlap."""
     site.cluster.wait(lambda: len(site.events()) > before + len(wanted), what="end of the old worker")
     events = site.events()[before:]
     assert sorted(events) == sorted((*wanted, "fini"))

@@ -95,13 +95,7 @@ def plain(output: str) -> str:
 
 
 def written(page: str, outputs: Callable[[str, str], str], install: Callable[[str, str], None]) -> str:
-    """Return a page with the output of its commands.
-
-    Args:
-        page: the page.
-        outputs: runs a command as a user, and returns its output.
-        install: writes a file.
-    """
+    """Return a page with the output of its commands."""
 
     def block(match: re.Match[str]) -> str:
         if match["path"]:

@@ -24,10 +24,6 @@ FOUND = ROOT / "build" / "fuzz" / "found"
 def search(name: str, program: Sequence[str]) -> None:
     """Search inputs for a target, and print how many were run, past pytest's capture.
 
-    Args:
-        name: of the target.
-        program: a program with libFuzzer.
-
     Raises:
         AssertionError: there is a finding; the text is the end of its output.
     """

@@ -35,12 +35,7 @@ class Result:
     """One line of results: a command and its values."""
 
     def __init__(self, line: str, sign: int) -> None:
-        """Read a line.
-
-        Args:
-            line: the line.
-            sign: that of failure codes of SPANK in this release.
-        """
+        """Read a line."""
         self._sign = sign
         self.command = line.split(" ", 1)[0]
         self.values: dict[str, Value] = {}

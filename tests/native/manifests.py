@@ -16,12 +16,7 @@ def deployed(folder: Path) -> Path:
 
 
 def compile_manifest(host: Host, args: tuple[str, ...] = ("hooks.py",)) -> Path:
-    """Write the manifest that 'slurmhooks deploy' writes for a line of plugstack.conf.
-
-    Args:
-        host: whose hooks.py the line loads.
-        args: the arguments of the line.
-    """
+    """Write the manifest that 'slurmhooks deploy' writes for a line of plugstack.conf."""
     sources = [loader.Source(path=str(host.folder / "hooks.py"))]
     line = manifest_writer.ManifestLine(args, sources, [], loader.load(sources))
     path = deployed(host.folder)
@@ -37,12 +32,7 @@ def edit(path: Path, old: str, new: str) -> None:
 
 
 def compile_scrun(host: Host, script: str | None) -> None:
-    """Write the manifest that 'slurmhooks deploy' writes for scrun, with hooks.py if it exists.
-
-    Args:
-        host: whose files it names.
-        script: the site's own scrun.lua.
-    """
+    """Write the manifest that 'slurmhooks deploy' writes for scrun, with hooks.py if it exists."""
     hooks = host.folder / "hooks.py"
     sources = [loader.Source(path=str(hooks))] if hooks.exists() else []
     path = None if script is None else str(host.folder / script)

@@ -43,12 +43,7 @@ def next_bug(view):
 
 
 def write_site(host: Host, marks: str) -> None:
-    """Write a hook file whose handler has another bug in each call, and none in the last call.
-
-    Args:
-        host: the host.
-        marks: Python code that registers a handler, which calls ``next_bug()``.
-    """
+    """Write a hook file whose handler has another bug in each call, and none in the last call."""
     functions = "\n".join(f"def bug_{name}(view):\n    {body}\n" for name, body in BUGS.items())
     host.site(SITE.format(names=list(BUGS), functions=functions, marks=marks))
 

@@ -11,13 +11,7 @@ ENDS = {"crash": "os._exit(3)", "hang": "time.sleep(1000)", "spin": "exec('while
 
 
 def submitted(host: Host, hooks: str, timeout: float = 20.0) -> Run:
-    """Submit two jobs to some handlers.
-
-    Args:
-        host: the host.
-        hooks: the content of the hook file.
-        timeout: of all handlers together, in seconds.
-    """
+    """Submit two jobs to some handlers."""
     host.site("import os, time\n" + hooks)
     host.config(f"[hooks]\npaths = ['hooks.py']\n[job_submit]\ntimeout = {timeout}\n")
     return host.run("open js $job_submit\njob_submit js account=a\njob_submit js name=next")

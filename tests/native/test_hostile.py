@@ -29,15 +29,7 @@ SCRIPT = "open sp $spank hooks.py\ncontext {context}\n{first}call sp {callback}\
 
 
 def hostile(host: Host, body: str, callback: str = "init", context: str = "remote", returncode: int = 0) -> Run:
-    """Call a handler twice.
-
-    Args:
-        host: the host.
-        body: the handler's code; may have several lines.
-        callback: of SPANK.
-        context: of SPANK.
-        returncode: the exit code of the host.
-    """
+    """Call a handler twice."""
     host.site(SITE.format(body=body.replace("\n", "\n    "), callback=callback))
     first = "" if callback == "init" else "call sp init\n"
     script = SCRIPT.format(context=context, first=first, callback=callback)

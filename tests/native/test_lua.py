@@ -43,15 +43,7 @@ REQUEST = (
 
 
 def submit(host: Host, body: str, *requests: str, lua: str = HOSTS_OWN, hooks: str | None = None) -> Run:
-    """Run some requests through slurm_job_submit(), and assert that they leak nothing.
-
-    Args:
-        host: the host.
-        body: of slurm_job_submit().
-        requests: their fields.
-        lua: the version of Lua.
-        hooks: the content of a hook file, if there is one.
-    """
+    """Run some requests through slurm_job_submit(), and assert that they leak nothing."""
     (host.folder / "job_submit.lua").write_text(f"function slurm_job_submit(job, partitions, uid)\n{body}\nend\n{END}")
     if hooks is not None:
         host.site(hooks)

@@ -34,13 +34,7 @@ pytestmark = pytest.mark.usefixtures("needs_lua")
 
 
 def own(host: Host, script: str = SITE, hooks: str = "") -> None:
-    """Write the site's own script, and a hook file.
-
-    Args:
-        host: the host.
-        script: the content of the script.
-        hooks: the content of the hook file; empty: none.
-    """
+    """Write the site's own script, and a hook file."""
     if hooks:
         host.site(hooks)
     (host.folder / "site.lua").write_text(script)

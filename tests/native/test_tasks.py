@@ -30,13 +30,7 @@ def task(spank):
 
 
 def handlers(task: str, privileged: str = "pass", more: str = "") -> str:
-    """Return the source of the two handlers of a task.
-
-    Args:
-        task: the body of the handler of task_init.
-        privileged: the body of the handler of task_init_privileged.
-        more: other source.
-    """
+    """Return the source of the two handlers of a task."""
     indented = {"task": task, "privileged": privileged}
     bodies = {name: "\n".join(f"    {line}" for line in text.split("\n")) for name, text in indented.items()}
     return BOTH.format(**bodies) + more

@@ -171,11 +171,7 @@ class Exchanger:
         return self._errors.read_text(errors="replace")
 
     def stop(self, meanwhile: Callable[[], None] = lambda: None) -> None:
-        """Stop the client, and assert that no process is left.
-
-        Args:
-            meanwhile: a function that is called while the client stops.
-        """
+        """Stop the client, and assert that no process is left."""
         self.begin("stop")
         meanwhile()
         assert self._process.stdout

@@ -216,12 +216,7 @@ BOTH = {name for name in MAY_BE_IMPORTED if "spank" not in name} - {
 
 
 def isolated(script: Path, *arguments: str) -> tuple[str, set[str]]:
-    """Run a script beside slurm.conf in an isolated interpreter; return its first line, and the words of its second.
-
-    Args:
-        script: what it prints first is for the test; then it prints the modules that it has imported.
-        arguments: after the root of the checkout.
-    """
+    """Run a script beside slurm.conf in an isolated interpreter; return its first line, and the words of its second."""
     # As native/embed/interpreter.c starts it: isolated, without site.
     command = [sys.executable, "-I", "-S", str(script), str(ROOT), *arguments]
     put_in_force(script.parent)

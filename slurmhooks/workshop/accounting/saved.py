@@ -223,12 +223,6 @@ def base_of(job: bytes, at: int) -> int:
 def _number(text: bytes, what: str, at: int, most: int) -> int:
     """Return the number of a column.
 
-    Args:
-        text: the column.
-        what: its name.
-        at: where the record begins, for errors.
-        most: the largest number that is possible.
-
     Raises:
         SavedError: it is none, or too large.
     """

@@ -91,14 +91,7 @@ def from_json(given: dict[str, Any]) -> Command:
 
 
 def generated(used: set[str], constants: list[Any], release: str, count: int) -> list[Command]:
-    """Return commands for a script.
-
-    Args:
-        used: the options that it uses.
-        constants: texts and numbers in the script.
-        release: of Slurm.
-        count: how many at most.
-    """
+    """Return commands for a script."""
     calls = [Command(f"{command}, nothing given", command, release=release) for command in COMMANDS]
     values = {name: list(_values(name, constants)) for name in sorted(used)}
     for name, texts in values.items():

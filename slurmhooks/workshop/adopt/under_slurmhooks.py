@@ -29,12 +29,7 @@ FAILURES = ("job_submit/lua: ", "job_modify/lua: ")
 
 
 def guard(stopped: list[str], now: int) -> Callable[[LuaState], None]:
-    """Return what prepares a Lua state for a trial.
-
-    Args:
-        stopped: takes what cannot be tried out, when the script uses it.
-        now: the time that the script sees.
-    """
+    """Return what prepares a Lua state for a trial."""
 
     def note(what: object) -> tuple[()]:
         stopped.append(what.decode(ENCODING, ERRORS) if isinstance(what, bytes) else str(what))
@@ -48,13 +43,6 @@ class UnderSlurmhooks:
 
     def __init__(self, path: str, release: str, version: str, partitions: Any, now: int) -> None:
         """Load a script.
-
-        Args:
-            path: of the script.
-            release: of Slurm.
-            version: of Lua.
-            partitions: see slurmhooks.testing.run.
-            now: the time that it sees.
 
         Raises:
             LoadError: it does not load.

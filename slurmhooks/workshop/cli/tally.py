@@ -206,12 +206,7 @@ class Tally:
             self._refusals.setdefault(side, Counter()).update(pattern.refusals)
 
     def report(self, top: int, name: Name) -> CountsReport:
-        """Return the counts.
-
-        Args:
-            top: number of users and accounts.
-            name: what is shown for a user or an account.
-        """
+        """Return the counts."""
         hooks = [
             Hooks(**vars(each), first=self._spans[each.name][0], last=self._spans[each.name][1])
             for each in self._requests("hooks").values()

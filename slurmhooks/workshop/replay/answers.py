@@ -94,14 +94,7 @@ class Answers:
         facts: Iterable[UserFacts],
         users: Mapping[int, Mapping[str, Any]],
     ) -> None:
-        """Store what belongs to no request.
-
-        Args:
-            tables: of the messages.
-            snapshots: tables of slurmctld.
-            facts: facts about users that slurmctld knew.
-            users: what the name service says about users, by user id.
-        """
+        """Store what belongs to no request."""
         self._tables = tables
         self._snapshots = snapshots
         self._users = users

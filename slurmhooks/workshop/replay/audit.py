@@ -134,14 +134,7 @@ class Auditor:
     def __init__(
         self, tables: Tables, registry: Registry, ask: Callable[[int, int], Query], *, enforce_all: bool = False
     ) -> None:
-        """Prepare.
-
-        Args:
-            tables: of the build of slurmctld.
-            registry: the handlers.
-            ask: see LiveAnswers.
-            enforce_all: see Engine.
-        """
+        """Prepare."""
         self._tables = tables
         self._answers = LiveAnswers(tables, ask)
         views = _views(tables, self._answers)

@@ -39,12 +39,7 @@ class Conversions:
     """The messages of a recording, converted to the tables of one build."""
 
     def __init__(self, contents: Contents, tables: Tables) -> None:
-        """Prepare.
-
-        Args:
-            contents: of the recording.
-            tables: of the build that the hooks run on.
-        """
+        """Prepare."""
         self._contents = contents
         self._tables = tables
         self._made: dict[int, Conversion | None] = {tables.identity: None}

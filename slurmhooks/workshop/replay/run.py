@@ -189,9 +189,6 @@ class _Side:
     def begin(self, which: str) -> str | None:
         """Wait until the hooks are loaded; return a note, which has no name and no path.
 
-        Args:
-            which: whether they are the old or the new hooks.
-
         Raises:
             ReplayError: the hooks do not load.
         """

@@ -40,12 +40,7 @@ MISSING = (
 
 
 def of_record(record: FakeRecord, *, ended: bool) -> dict[str, str]:
-    """Return the variables for a job.
-
-    Args:
-        record: the job.
-        ended: they are for EpilogSlurmctld.
-    """
+    """Return the variables for a job."""
     values = dict(record)
     variables = {name: "(null)" if values[field] is None else values[field] for name, field in ALWAYS.items()}
     variables |= {name: values[field] for name, field in IF_SET.items() if values.get(field) is not None}

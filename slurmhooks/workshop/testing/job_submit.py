@@ -238,10 +238,6 @@ _classes: dict[tuple[object, str], Any] = {}
 def bound_to(view: type[View], release: str) -> type[View]:
     """Return the class of a view for a release.
 
-    Args:
-        view: a class of views, such as ``model.Job``.
-        release: release of Slurm.
-
     Raises:
         ValueError: the release is invalid.
     """

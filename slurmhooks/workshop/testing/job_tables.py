@@ -36,12 +36,7 @@ class FakeTable(Mapped[Any, Any]):
     __slots__ = ("_kind", "structs")
 
     def __init__(self, kind: type[model.View], structs: Mapping[Any, Any]) -> None:
-        """Make a table of structs.
-
-        Args:
-            kind: class of the views, bound to a release.
-            structs: the structs by key: a name or a job id.
-        """
+        """Make a table of structs."""
         self._kind = kind
         self.structs = structs
         super().__init__(self._find_one, self._find_all, self._find_some, self._count_some)

@@ -30,14 +30,7 @@ TASKS = "array_recs.task_cnt"
 def answer(
     asked: Message, table: Table, row: Callable[[Raw], bytes | None], every: Callable[[], Iterable[bytes]]
 ) -> list[Item]:
-    """Return the items of the answer to a question.
-
-    Args:
-        asked: the question.
-        table: the table that it is about.
-        row: returns the struct of a key, or None.
-        every: returns all structs.
-    """
+    """Return the items of the answer to a question."""
     if asked.what in (What.ROW, What.ROWS):
         keys = [_key(table, value) for tag, value in asked.items if tag != MEMBERS] or [asked.number]
         structs: Iterable[bytes] = filter(None, map(row, keys))

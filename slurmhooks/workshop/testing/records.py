@@ -33,11 +33,6 @@ if TYPE_CHECKING:
 def handle(registry: Registry, hook: str, given: Mapping[str, Any]) -> tuple[Outcome, dict[str, Any]]:
     """Run the handlers of one of these hooks.
 
-    Args:
-        registry: the handlers.
-        hook: name of the hook.
-        given: the arguments of :func:`slurmhooks.testing.run`.
-
     Returns:
         the outcome, and for hook.priority the site factor, if the handlers return one.
     """

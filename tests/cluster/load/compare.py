@@ -37,11 +37,7 @@ def classify(number: int, error: int, text: str) -> str:
 
 
 def main(total: int) -> None:
-    """Print the comparison.
-
-    Args:
-        total: how many jobs were submitted.
-    """
+    """Print the comparison."""
     answers: Counter[str] = Counter()
     wrong: list[str] = []
     taken: dict[int, int] = {}

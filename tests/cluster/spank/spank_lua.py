@@ -13,11 +13,6 @@ SOURCES = ("lua.c", "lib/list.c", "lib/list.h")
 def install(path: Path, put: Callable[[str, str], object], root: Callable[[str], object]) -> None:
     """Install a library unchanged, or a folder of sources, compiled with the cluster's Lua.
 
-    Args:
-        path: of the library or the folder.
-        put: copies a file into the cluster.
-        root: runs a shell command as root.
-
     Raises:
         FileNotFoundError: it is neither.
     """

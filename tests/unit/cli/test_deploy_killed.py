@@ -99,13 +99,7 @@ def version(site: "Site") -> int | None:
 
 
 class Trial:
-    """One command that is killed at each step, from the same start, and what follows.
-
-    Args:
-        site: the site as it is before the command.
-        run: calls a command.
-        command: the command and its arguments.
-    """
+    """One command that is killed at each step, from the same start, and what follows."""
 
     def __init__(self, site: "Site", run: "Call", *command: object) -> None:
         self.site = site

@@ -100,13 +100,7 @@ def show(name: str, text: str) -> None:
 
 
 def scene(says: str, arguments: list[str], expected: int) -> Iterator[str]:
-    """Run slurmhooks with arguments; yield a finding if its exit code is not the expected one.
-
-    Args:
-        says: title of the scene.
-        arguments: of the command.
-        expected: the exit code.
-    """
+    """Run slurmhooks with arguments; yield a finding if its exit code is not the expected one."""
     main: Any = click.get_current_context().find_root().command
     click.echo(f"\n{click.style(says, bold=True)}")
     click.echo(f"$ slurmhooks {' '.join(arguments)}")

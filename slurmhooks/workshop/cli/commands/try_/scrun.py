@@ -123,12 +123,7 @@ def _show(function: str, result: Document) -> None:
 
 
 def _report(results: dict[str, Document], bundle: str) -> None:
-    """Print the results of all functions.
-
-    Args:
-        results: the results by function, in order.
-        bundle: path of the bundle before the first handler.
-    """
+    """Print the results of all functions."""
     if output.wants_json():
         output.document(results)
         return

@@ -70,12 +70,7 @@ def env_option(meaning: str) -> Callable[[Callable[..., None]], Callable[..., No
 
 
 def show_verdict(result: Result | Launch, place: str = "") -> None:
-    """Print whether handlers accepted a request, and what they told the user.
-
-    Args:
-        result: what they did.
-        place: where it was refused, after a space.
-    """
+    """Print whether handlers accepted a request, and what they told the user."""
     verdict = output.verdict(result.accepted, "accepted", "refused")
     code = f" ({result.code})" if result.code is not None else ""
     click.echo(verdict if result.accepted else f"{verdict}{place}{code}: {shown(as_read(result) or '')}")
@@ -190,12 +185,6 @@ def release(sysconfdir: Path) -> str:
 
 def spank_lines(sysconfdir: Path, files: Sequence[Path], words: Sequence[str], registry: Registry) -> list[LaunchLine]:
     """Return the lines of plugstack.conf that load the plugin; call :func:`load` before.
-
-    Args:
-        sysconfdir: where slurm.conf is.
-        files: hook files that are loaded instead.
-        words: arguments for the handlers of these files.
-        registry: the handlers of these files, or of slurmhooks.toml.
 
     Returns:
         the lines; if there are none, one for ``registry``.

@@ -109,9 +109,6 @@ class Source:
     def requests(self, folder: Path) -> list[dict[str, Any]]:
         """Return the fields of each component, as the command of this machine sends them.
 
-        Args:
-            folder: of the installed build.
-
         Raises:
             UnavailableError: the command cannot be asked.
             click.UsageError: the command refuses the options or the script.
@@ -219,10 +216,6 @@ def read_json(name: str, text: str) -> dict[str, Any]:
 
 def numbered(kind: Any, fields: dict[str, Any]) -> dict[str, Any]:
     """Return fields in which numbers replace the names of choices and flags, such as JOB_FAILED, or A|B.
-
-    Args:
-        kind: the class of views that has the fields.
-        fields: values by name.
 
     Raises:
         ValueError: a field has no such name.

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from itertools import starmap
 from typing import TYPE_CHECKING
 
-from slurmhooks.errors import LoadError
+from slurmhooks.errors import LoadError, StaleHandleError
 from slurmhooks.fields.rows import release_of
 from slurmhooks.handlers import dispatch
-from slurmhooks.job_submit.command_line import PARSABLE, TEST_MARK, TEST_ONLY, gives
 from slurmhooks.job_submit.observing import Observing
 from slurmhooks.job_submit.request import HOOKS, RequestStructs
 from slurmhooks.job_submit.views import Views
@@ -21,7 +21,7 @@ from slurmhooks.slurmctld.capture import Recording
 from slurmhooks.slurmctld.notices import NO_READER, READER, SOME_READER
 from slurmhooks.slurmctld.observation import Observation, deferred, late
 from slurmhooks.slurmctld.point_service import PointService, texts_of
-from slurmhooks.wire.message import answer
+from slurmhooks.wire.message import MessageError, answer
 from slurmhooks.wire.protocol import DEFERRED
 from slurmhooks.worker import accepted
 
@@ -47,6 +47,12 @@ TELLS_UPDATES = (23, 2)
 """The first release in which a text about an update reaches its user; before, it goes to slurmctld's log."""
 MEMBERS = 16 << 20
 """Maximum bytes of a request's long members, such as its script, that observing handlers can read."""
+PARSABLE = re.compile(r"--pars(a(b(le?)?)?)?")
+TEST_ONLY = re.compile(r"--te(s(t(-(o(n(ly?)?)?)?)?)?)?")
+"""The options, also abbreviated as getopt_long() permits."""
+TEST_MARK = b"--te"
+"""A request that does not contain this does not give TEST_ONLY."""
+_DIRECTIVE = re.compile(r"^#SBATCH\s(.*)$", re.MULTILINE)
 
 
 class Service(PointService):
@@ -201,3 +207,35 @@ def _of_update(request: RequestStructs) -> dict[str, object]:
     from slurmhooks.job_submit.updates import asked
 
     return {"asks": asked(request.job())}
+
+
+def gives(job: Job, option: re.Pattern[str]) -> bool:
+    """Tell whether the command line, or a line ``#SBATCH`` of the script, has an option without a value.
+
+    Args:
+        job: the request.
+        option: matches the option and its abbreviations.
+    """
+    return any(option.fullmatch(word) for words in (_options, _directives) for word in _known(words, job))
+
+
+def _known(words: Callable[[Job], list[str]], job: Job) -> list[str]:
+    """Return words; none if the text was too long to be sent with the request, and slurmctld no longer answers."""
+    try:
+        return words(job)
+    except (StaleHandleError, MessageError):
+        return []
+
+
+def _directives(job: Job) -> list[str]:
+    """Return the words of the lines of the script that sbatch reads."""
+    return [word for text in _DIRECTIVE.findall(job.script or "") for word in text.partition(" #")[0].split()]
+
+
+def _options(job: Job) -> list[str]:
+    """Return the words of the command line in front of the script, or the program, and its arguments."""
+    line, words = job.submit_line or "", list(job.argv)
+    after = " ".join(words[1:])
+    if words and after and line.endswith(f" {after}"):
+        line = line[: -len(after) - 1]
+    return line.split()[1:]

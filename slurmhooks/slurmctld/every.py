@@ -16,7 +16,6 @@ from slurmhooks.handlers import dispatch
 from slurmhooks.hooks.rollout import ENFORCE
 from slurmhooks.log import log, visible
 from slurmhooks.slurmctld.actions import Acting, ActingViews
-from slurmhooks.slurmctld.at_most import limited, stops
 from slurmhooks.slurmctld.libslurm import Slurm
 from slurmhooks.slurmctld.observation import late
 from slurmhooks.slurmctld.taking import ACTION, Taking
@@ -24,10 +23,11 @@ from slurmhooks.wire.protocol import Fact
 from slurmhooks.worker.claims import Claim
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from slurmhooks.handlers.dispatch import Outcome, View
     from slurmhooks.handlers.registry import Handler
     from slurmhooks.slurmctld.action import Action
-    from slurmhooks.slurmctld.at_most import Left
     from slurmhooks.wire.tables import Tables
     from slurmhooks.worker.interface import Query, Turns
 
@@ -266,3 +266,45 @@ def plan(handler: Handler, outcome: Outcome, actions: list[Action]) -> Plan:
         return Plan("refused", outcome.text, [], [])
     too_many = stops(actions, most)
     return Plan("too many actions", too_many, [], []) if too_many else Plan("done", None, *limited(actions, most))
+
+
+class Left(NamedTuple):
+    """Actions of a run that are not taken, because there are too many for one user or node.
+
+    Attributes:
+        actions: all those for the user or node.
+        text: says so.
+    """
+
+    actions: list[Action]
+    text: str
+
+
+def stops(actions: Iterable[Action], most: int) -> str | None:
+    """Return why a run takes none of its actions: it would act on jobs of too many users, or on too many nodes."""
+    owners = _by_owner(actions)
+    for kind in ("user", "node"):
+        count = sum(owner[0] == kind for owner in owners)
+        if count > most:
+            return f"actions on {'jobs of ' if kind == 'user' else ''}{count} {kind}s, and at_most={most}"
+    return None
+
+
+def limited(actions: list[Action], most: int) -> tuple[list[Action], list[Left]]:
+    """Return the actions that are taken, in order, and those that are not."""
+    left = [
+        Left(group, f"{len(group)} actions on {'jobs of ' if kind == 'user' else ''}{kind} {name}, and at_most={most}")
+        for (kind, name), group in _by_owner(actions).items()
+        if len(group) > most
+    ]
+    dropped = {id(action) for each in left for action in each.actions}
+    return [action for action in actions if id(action) not in dropped], left
+
+
+def _by_owner(actions: Iterable[Action]) -> dict[tuple[str, object], list[Action]]:
+    """Return actions by whom they concern: the user of a job, or a node."""
+    groups: dict[tuple[str, object], list[Action]] = {}
+    for action in actions:
+        owner = ("node", action.target) if action.job_id is None else ("user", action.about["user_id"])
+        groups.setdefault(owner, []).append(action)
+    return groups

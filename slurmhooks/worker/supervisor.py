@@ -26,7 +26,6 @@ from slurmhooks.worker.attempts import ACCIDENTS, Attempts
 from slurmhooks.worker.child import Child, fork, text_for_users
 from slurmhooks.worker.claims import Claims
 from slurmhooks.worker.commands import PREPARE, QUESTIONS, SERVE, Command, Commands
-from slurmhooks.worker.orphans import Orphans
 
 if TYPE_CHECKING:
     from slurmhooks.processes.last_file import LastFile
@@ -57,7 +56,7 @@ class Supervisor:
         self._loading: int | None = None
         self._serving: int | None = None
         self._good: Watch | None = None
-        self._orphans = Orphans()
+        self._orphans = ending.Orphans()
         self._commands = Commands()
         self._collector = Collector()
         self._watchdogs = [Watchdog(point) for point in HANDED_OVER]

@@ -10,7 +10,7 @@ CALL = re.compile(r"(?<!\w)(flock|lockf|F_OFD_SETLK\w*)(?=\(|, )")
 KINDS = {
     "native/jobcomp/delivery.c": {"flock"},
     "native/jobcomp/spool.c": {"flock"},
-    "slurmhooks/cli/bundles/lock.py": {"lockf"},
+    "slurmhooks/cli/bundles/store.py": {"lockf"},
     "slurmhooks/files/bounded.py": {"flock"},
     "slurmhooks/files/locks.py": {"flock", "F_OFD_SETLK"},
     "slurmhooks/jobcomp/segment.py": {"flock"},

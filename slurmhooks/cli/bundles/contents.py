@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The content of a set: slurmhooks.toml and every file that it, or a line of plugstack.conf, names."""
 
+import ast
 import json
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmhooks.cli import configuration
-from slurmhooks.cli.bundles import sources
 from slurmhooks.cli.bundles.archive import File
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.errors import ConfigError, LoadError
@@ -27,6 +28,7 @@ GROUPS = ".groups"
 Groups = dict[str, tuple[str, int]]
 """Of each private file: the group that its archive names, and the id of the group that its copy has for that. The id
 does not tell the name: a file without a group has that of SlurmUser."""
+LUA_PATH = re.compile(r"package\s*\.\s*c?path\s*=[^\n]*?[\"'](/[^\"'?]*)")
 
 
 def collect(
@@ -76,7 +78,7 @@ def collect(
         if not any(Path(path.parent, packages, top).exists() for packages in read.hooks.packages):
             contents.notes.append(f"[hooks] modules: {name} is not in the set: each machine must have it installed")
     if not home.is_deployed(str(path)):
-        contents.notes += sources.outside(path.parent, contents.files)
+        contents.notes += _outside(path.parent, contents.files)
     return contents.files, contents.notes
 
 
@@ -331,3 +333,34 @@ class _Contents:
             self.files[place] = file
         self.findings += inner.findings
         self.notes += inner.notes
+
+
+def _outside(base: Path, files: Mapping[str, File]) -> list[str]:
+    """Return a note for each place in Python files and Lua scripts that names a file that may not be in the set."""
+    notes = []
+    for name, file in sorted(files.items()):
+        text = file.content.decode("utf-8", "replace")
+        if name.endswith(".py"):
+            notes += [f"{base / name}:{line}: {what}" for line, what in _of_python(text, base, files)]
+        elif name.endswith(".lua"):
+            notes += [
+                f"{base / name}: package.path names {found}: what the script requires from there is not part of the set"
+                for found in LUA_PATH.findall(text)
+            ]
+    return notes
+
+
+def _of_python(text: str, base: Path, files: Mapping[str, File]) -> list[tuple[int, str]]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []  # refused when the set is loaded
+    found: dict[tuple[int, str], None] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id == "__file__":
+            found[node.lineno, "uses __file__: name in [hooks] data what it reads beside itself"] = None
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith(f"{base}/"):
+            inside = node.value.removeprefix(f"{base}/")
+            advice = "relative to __file__" if inside in files else "in [hooks] data, and relative to __file__"
+            found[node.lineno, f"names {node.value}, which is not part of the set: name it {advice}"] = None
+    return sorted(found)

@@ -6,16 +6,22 @@ is in force.
 """
 
 import errno
+import fcntl
 import os
+import shlex
 import shutil
+import socket
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 
-from slurmhooks.cli.bundles import archive, contents, history, lock, retention
+from slurmhooks.cli.bundles import archive, contents, history, retention
 from slurmhooks.cli.bundles.archive import File
 from slurmhooks.cli.findings import Finding
+from slurmhooks.cli.progress import note
 from slurmhooks.files import durable, home, slurm_conf, sums
 
 READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
@@ -93,7 +99,7 @@ class Store:
             folder.mkdir(mode=0o755, exist_ok=True)
             if folder.stat().st_mode & 0o777 != 0o755:
                 folder.chmod(0o755)
-        with lock.held(self.folder / ".lock"):
+        with _held(self.folder / ".lock"):
             for folder in (self.folder, self._sets):
                 for left in folder.glob(f"{INCOMPLETE}*"):
                     shutil.rmtree(left)
@@ -290,3 +296,39 @@ class Store:
         finally:
             # TemporaryDirectory of older Pythons may change the modes of the targets of links.
             shutil.rmtree(stage)
+
+
+@contextmanager
+def _held(path: Path) -> Iterator[None]:
+    """Hold a lock; if another process has it, say which one, and wait.
+
+    It is a record lock, because forked processes do not inherit such a lock: a process that a killed command has left
+    behind would otherwise keep it for ever. This process must not open the file a second time, because closing it
+    would give up the lock. Only the owner can open it: whoever may read a file can lock it against writers.
+
+    Raises:
+        OSError: the file cannot be written, or its file system has no locks.
+    """
+    with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+", errors="replace") as file:
+        if os.fstat(file.fileno()).st_mode & 0o077:  # an earlier release made it
+            os.fchmod(file.fileno(), 0o600)
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):
+            note(f"{path}: waiting for {file.read().strip() or 'another process'}")
+            fcntl.lockf(file, fcntl.LOCK_EX)
+        file.seek(0)
+        file.truncate()
+        file.write(f"{_me()}\n")
+        file.flush()
+        try:
+            yield
+        finally:
+            file.truncate(0)
+
+
+def _me() -> str:
+    """Describe this process for those who wait for it."""
+    command = shlex.join([os.path.basename(sys.argv[0]), *sys.argv[1:]])
+    since = datetime.now().astimezone()
+    return f"process {os.getpid()} on {socket.gethostname()} ({command}), since {since:%Y-%m-%d %H:%M:%S}"

@@ -1,19 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Find handlers that Slurm never calls because of its configuration."""
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from slurmhooks.cli import build_record, configuration, scrun_lua, slurm, whole_site
-from slurmhooks.cli.checks import plugins
 from slurmhooks.files import slurm_conf
-from slurmhooks.handlers.registry import Handler
-from slurmhooks.hooks.points import POINTS
+from slurmhooks.handlers.registry import Handler, Registry
+from slurmhooks.hooks.points import JOB_CALLBACKS, POINTS, Point
+from slurmhooks.site import variants
+from slurmhooks.site.manifest_writer import ManifestLine
 
 IN_CALLS = ("job_submit", "spank", "cli_filter", "scrun")
-"""The plugin points that this module is about; plugins.py and power.py have the others."""
+"""The plugin points that commands and scrun serve, and job_submit; PLUGINS and programs.py have the others."""
 MESSAGE_TIMEOUT = 10
 """Slurm's default of MessageTimeout, in seconds."""
+PLUGINS = {point.key: point for point in POINTS.values() if point.key is not None}
+"""The plugin points whose plugin a key of slurm.conf must name, besides those in IN_CALLS."""
+PROC = Path("/proc")
+LEAN = f"spank_python-{variants.LEAN}.so"
 
 
 def never_called(loaded: whole_site.Loaded, sysconfdir: Path, folder: Path | None) -> list[str]:
@@ -42,7 +49,7 @@ def never_called(loaded: whole_site.Loaded, sysconfdir: Path, folder: Path | Non
         waiting["scrun"] = ""
     loaded.notes += _run_twice(sysconfdir)
     findings = without_scrun + _missing_settings(waiting, sysconfdir, folder)
-    findings += plugins.never_called(loaded.registry, sysconfdir, folder)
+    findings += _not_loaded(loaded.registry, sysconfdir, folder)
     findings += _prologs(in_lines if has_lines else by_point["spank"], sysconfdir)
     if folder is not None:
         findings += [
@@ -158,3 +165,72 @@ def _elsewhere(by_point: dict[str, list[Handler]], in_lines: list[Handler]) -> l
             if handler.where not in in_toml
         ]
     return findings
+
+
+def _not_loaded(registry: Registry, sysconfdir: Path, folder: Path | None) -> list[str]:
+    """Return a finding for each reason why slurmctld would not call handlers, with the remedy."""
+    conf = configuration.file_in(sysconfdir)
+    findings = []
+    for key, point in PLUGINS.items():
+        labels = [f"{handler.label} of hook.{name}" for name in point.called for handler in registry.handlers(name)]
+        if not labels:
+            continue
+        line = _line(key, point, slurm_conf.value(str(conf), key))
+        if line is not None:
+            findings.append(f"{conf}: Slurm never calls handler {labels[0]}: it needs the line {line}")
+        if folder is not None and not (folder / point.plugin).exists():
+            findings.append(
+                f"{folder / point.plugin}: not there, so Slurm never calls handler {labels[0]}:"
+                " run 'slurmhooks install' again"
+            )
+        if point.name == "site_factor" and slurm_conf.value(str(conf), "PriorityType") == "priority/basic":
+            findings.append(
+                f"{conf}: Slurm never calls handler {labels[0]}: it needs the line PriorityType=priority/multifactor"
+            )
+    return findings
+
+
+def _line(key: str, point: Point, value: str | None) -> str | None:
+    """Return the line that slurm.conf lacks; None if it has the line."""
+    value = value or point.default or ""
+    if configuration.has_plugin(value, point.name):
+        return None
+    others = value if point.default is not None else ""
+    return f"{key}={configuration.with_plugin(others, point.name, f'{point.name}/python')}"
+
+
+def not_yet_called(lines: list[ManifestLine]) -> list[str]:
+    """Return a finding for each handler of a prolog or epilog that a running slurmd does not call yet.
+
+    It looks only at its start, or when it is reconfigured, whether plugins export these callbacks.
+    """
+    handlers = [
+        handler for line in lines for name in JOB_CALLBACKS for handler in line.registry.handlers(f"spank.{name}")
+    ]
+    if not handlers:
+        return []
+    return [
+        f"{handler.where}: slurmd (process {pid}) does not call handler {handler.label} yet, because {why}: restart"
+        " slurmd; from Slurm 23.11 on 'scontrol reconfigure' will do; then run this command again"
+        for pid, why in _blind()
+        for handler in handlers
+    ]
+
+
+def _blind() -> list[tuple[int, str]]:
+    """Return each slurmd on this machine that does not know our callbacks, and why."""
+    found = []
+    for process in PROC.iterdir():
+        if not process.name.isdecimal():
+            continue
+        with suppress(OSError):  # it has ended, or is not ours
+            if (process / "comm").read_text() != "slurmd\n":
+                continue
+            if not os.path.samefile(process / "root", "/"):  # it is in a container
+                continue
+            maps = (process / "maps").read_text(errors="replace")
+            if LEAN in maps:
+                found.append((int(process.name), "it has started with the lean plugin"))
+            elif "/spank_python" not in maps:
+                found.append((int(process.name), "it has started without a line for spank_python.so in plugstack.conf"))
+    return found

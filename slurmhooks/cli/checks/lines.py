@@ -1,20 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Find lines of plugstack.conf, and handlers, that the installed build does not serve."""
+"""Find lines of plugstack.conf, options and handlers that Slurm or the installed build does not serve as they look."""
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from slurmhooks.cli import build_record, manifests
-from slurmhooks.files import plugstack
+from slurmhooks.cli_filter.command_options import NAMES
+from slurmhooks.files import plugstack, plugstack_conf
+from slurmhooks.files.paths import has_magic
 from slurmhooks.handlers import loader
 from slurmhooks.handlers.job_rule import JobRule
 from slurmhooks.handlers.registry import Registry
+from slurmhooks.hooks.option import Option
 from slurmhooks.hooks.points import POINTS
 from slurmhooks.job_submit import judging
 from slurmhooks.lua import needs
 from slurmhooks.site import variants
 from slurmhooks.site.manifest_writer import MOST_ARGUMENTS, ManifestLine
 from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS
+
+KEYWORDS = ("required", "optional", "include")
+COMMANDS = {"local": ("srun",), "allocator": ("sbatch", "salloc", "scrontab")}
+"""The commands whose options are known, by context."""
 
 
 def never_called(lines: list[ManifestLine], plugin: Path) -> list[str]:
@@ -81,3 +89,50 @@ def needs_sources(registry: Registry, record: build_record.BuildRecord | None) -
         and POINTS[handler.spec.point].called  # others get what slurmctld still knows, or nothing of it
     ]
     return [*judging.unserved(registry.all_handlers()), *_of_scripts(scripts), *handlers]
+
+
+def notes(path: Path) -> Iterator[str]:
+    """Yield a note for each such line of a file, and of those that it includes."""
+    for file, number, text in plugstack_conf.lines(path):
+        for note in _of_line(file, text):
+            yield f"{file}:{number}: {note}"
+
+
+def _of_line(file: Path, text: str) -> Iterator[str]:
+    words = text.split("#")[0].split()
+    if not words:
+        return
+    if words[0] not in KEYWORDS:
+        alike = next((f"; write {each}" for each in KEYWORDS if each == words[0].lower()), "")
+        yield f"Slurm ignores this line: it begins with {words[0]!r}, not with required, optional or include{alike}"
+        return
+    if len(words) < 2:
+        yield f"Slurm ignores this line: nothing follows {words[0]}"
+        return
+    pattern = plugstack_conf.included(file, text)
+    if pattern and not has_magic(pattern) and not Path(pattern).exists():
+        yield f"{pattern} does not exist: Slurm includes nothing, and does not say so"
+    if not plugstack_conf.OURS.match(text):
+        return
+    if quoted := [word for word in words[2:] if '"' in word or "'" in word]:
+        yield f"Slurm keeps quotes, and blanks in them separate arguments: the line has {', '.join(quoted)}"
+    if cut := re.match(r"[^#]*?(\S+)(#\S*)", text):
+        yield f"Slurm reads nothing from {cut[2]} on: the argument is {cut[1]}; a comment needs a blank before its #"
+
+
+def taken(options: Collection[Option]) -> list[str]:
+    """Return a note for each option that has the name of one of Slurm's own: the command keeps its own."""
+    notes = []
+    for option in options:
+        commands = [
+            command
+            for context, commands in COMMANDS.items()
+            for command in commands
+            if context in option.contexts and option.name in NAMES[command]
+        ]
+        if commands:
+            notes.append(
+                f"{option.where}: option --{option.name}: in some releases {', '.join(commands)} have an option of this"
+                " name, and ignore this one with an error for each user: use another name"
+            )
+    return notes

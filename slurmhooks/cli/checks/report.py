@@ -76,7 +76,7 @@ def of_loading(sysconfdir: Path, plugin_dir: Path | None) -> "tuple[Loaded, Chec
         what was loaded, and the report.
     """
     from slurmhooks.cli import manifests, whole_site
-    from slurmhooks.cli.checks import lines, slurmd
+    from slurmhooks.cli.checks import calls, lines
 
     loaded = whole_site.Loaded()
     loaded.load(sysconfdir)
@@ -84,7 +84,7 @@ def of_loading(sysconfdir: Path, plugin_dir: Path | None) -> "tuple[Loaded, Chec
     findings = [*loaded.findings, *loaded.disabled]
     if plugin_dir is not None:
         findings += lines.never_called(loaded.lines, plugin_dir / manifests.PLUGIN)
-        findings += slurmd.never_called(loaded.lines)
+        findings += calls.not_yet_called(loaded.lines)
     return loaded, _report(loaded, rows(loaded), findings, None, [])
 
 
@@ -105,11 +105,11 @@ def of_whole_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = Fals
         what was loaded, and the report.
     """
     from slurmhooks.cli import build_record, configuration, manifests, whole_site
-    from slurmhooks.cli.checks import access, calls, health, lines, plugstack_lines, programs, slurmd
+    from slurmhooks.cli.checks import access, calls, lines, programs
 
     loaded = whole_site.Loaded()
     loaded.load(sysconfdir)
-    loaded.notes += plugstack_lines.notes(configuration.plugstack_in(sysconfdir))
+    loaded.notes += lines.notes(configuration.plugstack_in(sysconfdir))
     findings = [*loaded.findings, *loaded.disabled, *loaded.lacking]
     folder = plugin_dir or configuration.installed_in(sysconfdir)
     record = build_record.BuildRecord.load(folder) if folder else None
@@ -123,9 +123,9 @@ def of_whole_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = Fals
     if record is not None and folder is not None:
         loaded.notes += lines.ignored_modes(loaded.lines, record) + lines.too_long(loaded.lines)
         findings += lines.never_called(loaded.lines, folder / manifests.PLUGIN)
-        findings += slurmd.never_called(loaded.lines)
+        findings += calls.not_yet_called(loaded.lines)
     findings += calls.never_called(loaded, sysconfdir, folder)
-    findings += health.problems(loaded, sysconfdir, folder)
+    findings += programs.of_health(loaded, sysconfdir, folder)
     findings += programs.problems(loaded, sysconfdir, folder)
     unreadable, notes = access.problems(loaded, sysconfdir, staged)
     findings += unreadable
@@ -148,8 +148,7 @@ def _report(
     state: str | None,
     running: list[controllers.Running],
 ) -> CheckReport:
-    from slurmhooks.cli.checks import evaded, mistakes, undefined
-    from slurmhooks.cli.checks import options as names
+    from slurmhooks.cli.checks import evaded, lines, mistakes, undefined
     from slurmhooks.handlers import refusals
     from slurmhooks.handlers.job_rule import JobRule
 
@@ -178,7 +177,7 @@ def _report(
         ],
         notes=[
             *loaded.notes,
-            *names.taken(options.values()),
+            *lines.taken(options.values()),
             *bugs,
             *doubtful,
             *evaded.notes(handlers),

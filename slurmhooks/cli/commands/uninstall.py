@@ -10,7 +10,7 @@ import click
 from slurmhooks.burst_buffer import script
 from slurmhooks.cli import build_record, configuration, controllers, output, parameters, scrun_lua
 from slurmhooks.cli.bundles import signature
-from slurmhooks.cli.checks import plugins
+from slurmhooks.cli.checks import calls
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.collector.folders import decisions_folder, spool_folder
 from slurmhooks.errors import SlurmhooksError
@@ -105,7 +105,7 @@ def uses(sysconfdir: Path, folder: Path) -> Iterator[str]:
         # An existing slurmhooks.toml and a folder in PluginDir do no harm without the plugins.
         if setting.present and setting.why.startswith("hook."):
             yield f"{setting.file} has '{setting.line}': {remedy}"
-    for key, point in plugins.PLUGINS.items():
+    for key, point in calls.PLUGINS.items():
         value = slurm_conf.value(str(conf), key) or ""
         if configuration.has_plugin(value, point.name):
             yield f"{conf} has '{key}={value}': {remedy}"

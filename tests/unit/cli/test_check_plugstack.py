@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks.cli.checks import plugstack_lines
+from slurmhooks.cli.checks import lines
 from tests.unit.cli.conftest import Site
 
 ODD = {
@@ -30,7 +30,7 @@ def test_an_odd_line_has_a_note(tmp_path: Path, line: str) -> None:
     other.write_text(f"\n{line}\n")
     path = tmp_path / "plugstack.conf"
     path.write_text(f"include more/*.conf\n{line}\n")
-    first, second = plugstack_lines.notes(path)
+    first, second = lines.notes(path)
     assert first.startswith(f"{other}:2: ")
     assert second.startswith(f"{path}:2: ")
     assert ODD[line] in first
@@ -42,7 +42,7 @@ def test_a_line_that_is_read_as_written_has_none(tmp_path: Path, line: str) -> N
     """Comments, patterns that match nothing yet, and other plugins' arguments are no mistakes."""
     path = tmp_path / "plugstack.conf"
     path.write_text(f"{line}\n")
-    assert list(plugstack_lines.notes(path)) == []
+    assert list(lines.notes(path)) == []
 
 
 def test_check_has_the_notes(site: Site) -> None:

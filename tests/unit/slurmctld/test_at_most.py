@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmhooks.slurmctld.action import Action
-from slurmhooks.slurmctld.at_most import limited, stops
+from slurmhooks.slurmctld.every import limited, stops
 
 OWNERS = st.lists(st.tuples(st.booleans(), st.integers(0, 5)), max_size=30)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from slurmhooks.errors import LoadError, StaleHandleError
 from slurmhooks.fields.rows import release_of
 from slurmhooks.handlers import dispatch
-from slurmhooks.job_submit.observing import Observing
+from slurmhooks.job_submit.observing import observe
 from slurmhooks.job_submit.request import HOOKS, RequestStructs
 from slurmhooks.job_submit.views import Views
 from slurmhooks.log import coloured
@@ -116,8 +116,8 @@ class Service(PointService):
             asking.struct(tag, value, partial(observation.member, number)) for number, (tag, value) in enumerate(items)
         ]
         request = RequestStructs(numbers, self._views, asking, structs)
-        observing = Observing(request, observation, progress, self.settings.section.timeout)
-        call = observing.run(self._registry.handlers(request.hook), observation.observers)
+        handlers = self._registry.handlers(request.hook)
+        call = observe(request, observation, progress, handlers, self.settings.section.timeout)
         _describe(request, call)
         self._follow(call)
 

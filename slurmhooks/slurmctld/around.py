@@ -7,12 +7,12 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slurmhooks.errors import Reject
-from slurmhooks.handlers.dispatch import Around, Outcome, called, judge, text_of
+from slurmhooks.handlers.dispatch import Outcome, called, judge, text_of
 from slurmhooks.handlers.labels import labelled, shown_label
 from slurmhooks.handlers.registry import SKIP, STOP
 from slurmhooks.hooks.rollout import ENFORCE, OBSERVE, WARN
 from slurmhooks.log import log
-from slurmhooks.slurmctld.trial import Trial
+from slurmhooks.slurmctld.trial import Trying
 from slurmhooks.wire.protocol import Flag
 from slurmhooks.worker import worker
 from slurmhooks.worker.channel import end_fork, end_timer, on_page
@@ -55,7 +55,7 @@ class OfHook(NamedTuple):
         return cls(handlers, int(Flag.ALL_LENIENT) if lenient else 0, has_modes, has_notices)
 
 
-class InWorker(Around):
+class InWorker(Trying):
     """Chooses the mode of each handler, and records in the call what it does.
 
     The status page shows which handler runs, for the process that may have to end it.
@@ -65,8 +65,6 @@ class InWorker(Around):
     """
 
     __slots__ = (
-        "_call",
-        "_concerned",
         "_excluded",
         "_flags",
         "_max_seconds",
@@ -74,7 +72,6 @@ class InWorker(Around):
         "_refuse_all",
         "_rule_ids",
         "_subject",
-        "_trial",
         "_view",
         "process",
         "saves",
@@ -108,8 +105,8 @@ class InWorker(Around):
             rule_ids: end the first line of each refusal with the label of the handler.
             max_seconds: time limit in seconds of each handler; None: of those that have one of their own.
         """
+        super().__init__(call)
         self._flags = of_hook.flags
-        self._call = call
         self._excluded = excluded
         self._view = view
         self._subject = subject
@@ -117,8 +114,6 @@ class InWorker(Around):
         self._refuse_all = refuse_all
         self._rule_ids = rule_ids
         self._max_seconds = max_seconds
-        self._concerned = True
-        self._trial: Trial | None = None  # of a handler that only warns
         self.process = 0
         self.saves = refuse_all or (of_hook.has_modes and subject is not None)
 
@@ -142,7 +137,10 @@ class InWorker(Around):
         limit = self._max_seconds
         timeout = handler.timeout if limit is None else min(handler.timeout or limit, limit)
         worker.doing(handler.label, self._flags | _LENIENT if lenient else self._flags, timeout)
-        self._trial = Trial(self._call, WARN) if mode == WARN else None
+        if mode == WARN:
+            self._hold_back()
+        else:
+            self._said = None
         if self._notices is not None:
             self._notices.begin()
         return True
@@ -157,33 +155,25 @@ class InWorker(Around):
         """Tell whether a handler sees the request as it is now, whatever its mode: those that observe see more."""
         return handler.rollout is None or not self._call.observers
 
-    def not_concerned(self) -> None:
-        """Note that the handler is not for the request, for all of its scope; see Around."""
-        self._concerned = False
-
-    def exempted(self, why: str) -> None:
-        """Note why a rule did nothing; see Around."""
-        self._call.exempt = why
-
     def end(self, handler: Handler, error: BaseException | None, view: View | None, before: object) -> Outcome | None:
         """Record what a handler did; see Around. One that only warns has no effect."""
         if handler.of_site:
             end_leftovers(handler, self.process)
-        outcome, trial = None, self._trial
+        outcome = None
         if not self._concerned:
             self._pass_over(handler)
-        elif trial is None:
+        elif self._said is None:
             outcome = self._judged(handler, error, view, before)
         else:
-            self._warn(handler, error, trial, before)
-        if self._notices is not None and (handler.informs or trial is not None) and self._notices.end(handler):
+            self._warn(handler, error, before)
+        if self._notices is not None and (handler.informs or self._said is not None) and self._notices.end(handler):
             self._call.note_notice()
         return outcome
 
-    def _warn(self, handler: Handler, error: BaseException | None, trial: Trial, before: object) -> None:
+    def _warn(self, handler: Handler, error: BaseException | None, before: object) -> None:
         """Tell the user what a handler would do that only warns, and discard what it wrote."""
         changed = error is None and self._view._differs(before, self._view.savepoint())
-        texts = trial.end(handler, error, self._view, before)
+        texts = self._discard(handler, error, self._view, before, WARN)
         note = handler.rollout.note if handler.rollout is not None else None
         if isinstance(error, Reject):
             log.user(_in_one_line(WOULD_REFUSE, [*texts, text_of(error)], note))
@@ -192,8 +182,7 @@ class InWorker(Around):
 
     def _pass_over(self, handler: Handler) -> None:
         """Note nothing of a handler that is not for the request, but for whom else it need not be asked again."""
-        if self._trial is not None:
-            self._trial.drop()
+        self._drop()
         if handler.scope is not None:
             self._view._not_concerned[handler.scope] = True
         self._call.passed_over()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Lets a handler that only warns or observes run without effect."""
+"""Lets handlers that only warn or observe run without effect."""
 
 from __future__ import annotations
 
@@ -12,44 +12,56 @@ from slurmhooks.log import log
 
 if TYPE_CHECKING:
     from slurmhooks.handlers.registry import Handler
-    from slurmhooks.log import Show
     from slurmhooks.slurmctld.call import Call
 
 
-class Trial:
-    """One run of a handler: discards what it writes, and holds back what it tells the user.
+class Trying(dispatch.Around):
+    """Around handlers of which some have no effect.
 
-    Its messages describe effects that do not take place.
+    What such a handler writes is discarded, and what it tells the user is held back: it describes effects that do not
+    take place.
     """
 
-    def __init__(self, call: Call, mode: str) -> None:
-        """Begin."""
+    __slots__ = ("_call", "_concerned", "_said", "_thread", "_user")
+
+    def __init__(self, call: Call) -> None:
+        """Prepare for the handlers of a call, which records what they do."""
         self._call = call
-        self._mode = mode
-        self._said: list[str] = []
-        self._thread = get_ident()
-        self._user: Show | None = log.divert(self._keep)
+        self._concerned = True
+        self._said: list[str] | None = None  # what a handler without effect has told the user; None: it has its effect
+
+    def not_concerned(self) -> None:
+        """Note that the handler is not for the request, for all of its scope; see Around."""
+        self._concerned = False
+
+    def exempted(self, why: str) -> None:
+        """Note why a rule did nothing; see Around."""
+        self._call.exempt = why
+
+    def _hold_back(self) -> None:
+        """Begin to hold back what a handler tells the user."""
+        self._said, self._thread = [], get_ident()
+        self._user = log.divert(self._keep)
 
     def _keep(self, text: str) -> None:
-        if get_ident() == self._thread:
+        if self._said is not None and get_ident() == self._thread:
             self._said.append(text)
         elif self._user is not None:
             self._user(text)
 
-    def drop(self) -> None:
-        """End the trial of a handler that is not for the request: it has done nothing."""
-        log.divert(self._user)
-
-    def end(self, handler: Handler, error: BaseException | None, view: Any, before: object) -> list[str]:
-        """Discard what a handler wrote, log its bug, and record what it did.
-
-        Returns:
-            the messages of the handler to the user.
-        """
+    def _discard(
+        self, handler: Handler, error: BaseException | None, view: Any, before: object, mode: str
+    ) -> list[str]:
+        """Discard what a handler wrote, log its bug, and record what it did; return what it has told the user."""
         log.divert(self._user)
         after, error_id = view.savepoint(), None
         if error is not None and not isinstance(error, Reject):
             _, error_id = dispatch.report(handler, error)
         view.rollback(before)
-        self._call.tried(handler, error, before, after, self._mode, error_id)
-        return self._said
+        self._call.tried(handler, error, before, after, mode, error_id)
+        return self._said or []
+
+    def _drop(self) -> None:
+        """End the trial of a handler that is not for the request: it has done nothing."""
+        if self._said is not None:
+            log.divert(self._user)

@@ -97,7 +97,6 @@ class Log:
     """The files of a folder, rotated ones included; for iterations, also one file."""
 
     def __init__(self, folder: Path) -> None:
-        """Store the folder; nothing is read yet."""
         self._folder = folder
 
     def exists(self) -> bool:

@@ -79,7 +79,6 @@ class JsonOption(click.Option):
     """``--json``: print one JSON document to standard output, and nothing else."""
 
     def __init__(self, *args: Any, model: Any, **settings: Any) -> None:
-        """Add the option; see :func:`json_option`."""
         super().__init__(*args, **settings)
         self._model = model
 

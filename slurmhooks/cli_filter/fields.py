@@ -93,7 +93,6 @@ class Number(Field):
     kind = "int"
 
     def __init__(self, option: str, text: str, lowest: int = 0) -> None:
-        """Store the description; see Field."""
         super().__init__(option, text)
         self.lowest = lowest
 

@@ -65,7 +65,6 @@ class Collector:
     """
 
     def __init__(self) -> None:
-        """Create the socket; start nothing."""
         self.reporter, self._reports = reporting.pair()
         self.is_renewed = False
         self._page = shared.page = shared.RecordingPage()

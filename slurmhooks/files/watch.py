@@ -44,7 +44,6 @@ class Watch:
         handlers: Mapping[str, list[LoadedHandler]] | None = None,
         before: Watch | None = None,
     ) -> None:
-        """Record nothing but the place, or what another process has recorded."""
         self.place = in_force() if place is None else place
         self.configuration = configuration
         self.handlers: Mapping[str, list[LoadedHandler]] = {} if handlers is None else handlers

@@ -35,7 +35,6 @@ class RequestStructs:
     """
 
     def __init__(self, numbers: tuple[int, int, int], views: Views, asking: Asking, structs: list[Struct]) -> None:
-        """Store the decoded message, and what views need."""
         self._number, self.sender, self.owner = numbers
         self.structs = structs
         self.hook = HOOKS[self._number]

@@ -56,7 +56,6 @@ class JobState(ViewState):
         record: Record | None,
         make_cluster: Callable[[], Cluster] | None,
     ) -> None:
-        """Store it; nothing is staged."""
         self.struct = struct
         self.writes = {}
         self.argv: list[bytes] | None = None

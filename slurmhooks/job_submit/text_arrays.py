@@ -30,7 +30,6 @@ class Environment(StagedMapping):
     __slots__ = ("_base", "_job", "_member")
 
     def __init__(self, job: JobState, member: str) -> None:
-        """View one member."""
         self._alive = True  # not by super().__init__(), which takes as long as the rest
         self._staged = {}
         self._base: dict[str, str] | None = None

@@ -150,7 +150,6 @@ class Reader:
     __slots__ = ("_getters", "_state", "_view")
 
     def __init__(self, getters: dict[bytes, Callable[[Any], Any]], view: Any, state: LuaState) -> None:
-        """Store the functions that read views of this kind, the view, and the state that it is for."""
         self._getters = getters
         self._view = view
         self._state = state

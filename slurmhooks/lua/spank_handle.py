@@ -142,7 +142,6 @@ class Handle:
     """
 
     def __init__(self, state: LuaState, path: str) -> None:
-        """Create the methods for a script."""
         self.view: View | None = None
         self.register: Register | None = None
         self._state = state

@@ -23,7 +23,6 @@ class Place:
     __slots__ = ("_links", "_name", "fd", "path")
 
     def __init__(self, path: str | PathLike[str], links: bool) -> None:
-        """Open nothing yet."""
         self._name = posix.fspath(path)
         self._links = links
 

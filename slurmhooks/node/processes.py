@@ -68,7 +68,6 @@ class _Wanted:
     """A program to look for."""
 
     def __init__(self, program: str) -> None:
-        """Look where its file is."""
         self._is_path = program.startswith("/")  # names of threads of the kernel may have slashes
         self._name = program.rpartition("/")[2] if self._is_path else program
         path = found(program)

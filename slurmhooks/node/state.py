@@ -116,7 +116,6 @@ class StateFile:
     """The file of one node."""
 
     def __init__(self, node: str, folder: str = FOLDER) -> None:
-        """Name the file; touch nothing."""
         self.path = f"{folder}/{node.replace('/', '_')}"
         self._folder = folder
         self._data = b""

@@ -32,7 +32,6 @@ class PowerDelivery(CallDelivery):
     def __init__(
         self, spool: Spool, registry: Registry, section: Deliveries, ask: Callable[..., str] = scontrol
     ) -> None:
-        """Store the spool, the handlers, the configuration, and the function that asks Slurm."""
         super().__init__(spool, registry, section)
         self._ask = ask
         self._names: dict[str, tuple[str, ...]] = {}

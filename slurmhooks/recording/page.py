@@ -30,7 +30,6 @@ class RecordingPage:
     """The memory; processes that are forked after its creation share it."""
 
     def __init__(self) -> None:
-        """Create the memory, in the state that nothing is recorded."""
         fd = os.memfd_create("recording", os.MFD_CLOEXEC)
         try:
             os.ftruncate(fd, _SIZE)

@@ -72,7 +72,6 @@ class Bind:
         copy: str | None = None,
         place: Sequence[int] | None = None,
     ) -> None:
-        """Set all attributes except ``origin``."""
         self.source = source
         self.destination = destination
         self.read_only = read_only

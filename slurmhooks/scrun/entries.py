@@ -98,7 +98,6 @@ class Place:
     """
 
     def __init__(self, folder: Folder) -> None:
-        """Duplicate the descriptors of a folder of a walk."""
         self.path = folder.path
         self.source, self.target = (os.dup(fd) for fd in folder.fds)
 

@@ -16,7 +16,6 @@ class JobEnv(StagedMapping):
     __slots__ = ("_base",)
 
     def __init__(self, base: dict[str, str]) -> None:
-        """Stage writes to a dictionary."""
         super().__init__()
         self._base = base
 

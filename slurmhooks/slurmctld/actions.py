@@ -45,7 +45,6 @@ class Acting(Asking):
     """
 
     def __init__(self, tables: Tables, query: Callable[[bytes], bytes], rule: str) -> None:
-        """Stage nothing yet."""
         super().__init__(tables, query)
         self.staged: dict[tuple[str, str, str], Action] = {}
         self.rule = rule

@@ -45,7 +45,6 @@ class Recording:
     """Reports requests while a recording is running; a service passes all requests through it."""
 
     def __init__(self, tables: Tables, hooks: str, followers: list[Callable[[Call], None]]) -> None:
-        """Prepare."""
         self._tables = tables
         self._hooks = hooks
         self._followers = followers
@@ -126,7 +125,6 @@ class Capture:
     """Keeps one request at a time."""
 
     def __init__(self, tables: Tables, kept: Iterable[str], hooks: str) -> None:
-        """Prepare to keep requests."""
         self._tables = tables
         self._kept = frozenset(kept)
         self._redaction = Redaction(tables, self._kept)

@@ -34,7 +34,6 @@ class Decisions:
     """Reports the decision of each call; a follower of PointService."""
 
     def __init__(self, reporter: Reporter, included: tuple[str, ...], hooks: str, tables: Tables) -> None:
-        """Prepare to report."""
         self._reporter = reporter
         self._version = reporter.generation, hooks
         self._shown = LoggedFields(tables, secrets(included))

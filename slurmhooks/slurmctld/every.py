@@ -44,7 +44,6 @@ class Rules:
     """The periodic handlers of one set of hook files."""
 
     def __init__(self, tables: Tables, handlers: tuple[Handler, ...], hooks: str) -> None:
-        """Prepare to run."""
         self._tables = tables
         self._views = ActingViews(tables)
         self._handlers = handlers

@@ -25,7 +25,6 @@ class Trying(dispatch.Around):
     __slots__ = ("_call", "_concerned", "_said", "_thread", "_user")
 
     def __init__(self, call: Call) -> None:
-        """Prepare for the handlers of a call, which records what they do."""
         self._call = call
         self._concerned = True
         self._said: list[str] | None = None  # what a handler without effect has told the user; None: it has its effect

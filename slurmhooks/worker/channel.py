@@ -58,7 +58,6 @@ class Channel:
     """
 
     def __init__(self, connection: socket.socket, page: mmap | None = None) -> None:
-        """Take over a connected stream socket."""
         self._connection = connection
         self.page = page
         self._owner = os.getpid()

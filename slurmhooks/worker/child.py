@@ -53,7 +53,6 @@ class Child:
     def __init__(
         self, pid: int, connection: socket.socket, deadline: float | None, last: LastFile, is_trial: bool = False
     ) -> None:
-        """Store what is known of a generation that has just been forked."""
         self.last = last
         self.is_trial = is_trial
         self.pid = pid

@@ -39,7 +39,6 @@ class Generation:
     """The process that loaded hook files; single threaded, unless the hook files started threads."""
 
     def __init__(self, number: int, supervisor: socket.socket, loaded: Service) -> None:
-        """Prepare to fork workers."""
         self._number = number
         self._supervisor = supervisor
         self._service = loaded

@@ -25,7 +25,6 @@ class ReadNotices:
     """
 
     def __init__(self) -> None:
-        """Create it: nobody has read anything."""
         self._slots = mmap(-1, SLOTS * _SIZE)
 
     def has(self, user_id: int, label: str, day: str) -> bool:

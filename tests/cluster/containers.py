@@ -65,7 +65,6 @@ class User:
     """
 
     def __init__(self, cluster: Cluster, name: str) -> None:
-        """Act as a user of a cluster; see the class."""
         self.cluster = cluster
         self.name = name
         self.root = f"/run/user/{UIDS[name]}/scrun"

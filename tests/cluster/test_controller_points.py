@@ -105,7 +105,6 @@ class Site:
     """
 
     def __init__(self, cluster: Cluster) -> None:
-        """Set it up."""
         self.cluster = cluster
         self.private = "yes: record" in cluster.root("slurmhooks", "info", check=True).stdout
         cluster.put(CONF, "/etc/slurm/local.conf")

@@ -71,7 +71,6 @@ class Site:
     """
 
     def __init__(self, cluster: Cluster) -> None:
-        """Set it up."""
         self.cluster = cluster
         cluster.put(CONF, "/etc/slurm/local.conf")
         cluster.put(TOML, "/etc/slurm/slurmhooks.toml")

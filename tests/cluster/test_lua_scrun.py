@@ -64,7 +64,6 @@ class Lab(User):
     """
 
     def __init__(self, cluster: Cluster) -> None:
-        """Save the installed files."""
         super().__init__(cluster, "alice")
         self.stub = cluster.root("cat", OURS, check=True).stdout
         self.toml = cluster.root("cat", TOML, check=True).stdout

@@ -79,7 +79,6 @@ class Machine:
     """A machine with hooks, on which slurmhooks can be replaced."""
 
     def __init__(self, cluster: Cluster, scratch: Path) -> None:
-        """Begin with the working tree."""
         self.cluster = cluster
         self.sources = f"--slurm-source {install.SLURM_SOURCE}" if cluster.has_sources else ""
         self._scratch = scratch

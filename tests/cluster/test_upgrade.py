@@ -85,7 +85,6 @@ class Machine:
     """A machine whose Slurm can be replaced; its daemons are stopped meanwhile."""
 
     def __init__(self, cluster: Cluster, scratch: Path) -> None:
-        """Begin with the release of the cluster."""
         self.cluster = cluster
         self.release = cluster.release
         self._scratch = scratch

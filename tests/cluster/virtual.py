@@ -85,7 +85,6 @@ class Virtual(Cluster):
     """A cluster that a virtual machine runs."""
 
     def __init__(self, release: str, name: str, channel: socket.socket, answers: TextIO) -> None:
-        """Store what :func:`virtual` has made."""
         super().__init__(release, name)
         self._channel = channel
         self._answers = answers

@@ -42,7 +42,6 @@ class Site:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Start a writer."""
         self.folder = folder / "spool"
         self.message = folder.with_name("message")
         self.tables = tables_of("24.11")

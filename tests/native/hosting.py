@@ -35,7 +35,6 @@ class Result:
     """One line of results: a command and its values."""
 
     def __init__(self, line: str, sign: int) -> None:
-        """Read a line."""
         self._sign = sign
         self.command = line.split(" ", 1)[0]
         self.values: dict[str, Value] = {}

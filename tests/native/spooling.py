@@ -17,7 +17,6 @@ class Writer:
     """A process that appends to a spool, as slurmctld does."""
 
     def __init__(self, folder: Path, limit: int = LIMIT, fsync: str = "never") -> None:
-        """Start it."""
         host = built(PLAIN).host.with_name("spooler")
         self.process = subprocess.Popen(
             [host, folder, str(limit), fsync], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE

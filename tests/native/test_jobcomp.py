@@ -40,7 +40,6 @@ class Site:
     """A site with jobcomp/python, and the records that its handlers have got."""
 
     def __init__(self, host: Host) -> None:
-        """Take a host."""
         self.host = host
         self.folder = host.folder
         self.spool = host.folder / "slurmhooks"
@@ -345,7 +344,6 @@ class Killed:
     """A host that runs until it is killed, and acknowledges each record."""
 
     def __init__(self, site: Site) -> None:
-        """Start it."""
         self._output = site.folder / "output"
         with self._output.open("wb") as output, (site.folder / "log").open("ab") as log:
             self.process = site.start("until $dir/never\njob_end js\nend", output, log)

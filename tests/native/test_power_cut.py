@@ -42,7 +42,6 @@ class Disk:
     """The data below one folder that is certainly on the disk."""
 
     def __init__(self, root: Path) -> None:
-        """Begin with an empty folder."""
         self._root = root
         self._folders: dict[int, dict[str, int]] = {}
         self._files: dict[int, bytes] = {}
@@ -104,7 +103,6 @@ class Stopping:
     """A process that stops after each call, until the test lets it continue."""
 
     def __init__(self, disk: Disk, library: Path, *command: object) -> None:
-        """Start it."""
         self._disk = disk
         events, self._theirs = os.pipe()
         go, self._go = os.pipe()

@@ -49,7 +49,6 @@ class Service:
     """Runs the code in requests, and in the observer process too if the state file says so."""
 
     def __init__(self, state: dict[str, Any]) -> None:
-        """Keep the content of the file."""
         self.observes = bool(state.get("observe"))
         self.repeats = bool(state.get("repeat"))
         self.settings = settings_of(state)

@@ -36,7 +36,6 @@ class Process:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Read the folder /proc/PID."""
         text = (folder / "stat").read_text()
         before, _, after = text.rpartition(")")
         self.pid = int(folder.name)

@@ -22,7 +22,6 @@ class Clone:
     """A repository."""
 
     def __init__(self, folder: Path) -> None:
-        """Make an empty repository."""
         self.folder = folder
         self.run("git", "init", "--quiet")
         for name, value in {"user.name": "x", "user.email": "x@localhost"}.items():

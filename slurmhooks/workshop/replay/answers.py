@@ -57,7 +57,6 @@ class Snapshots:
     """The tables that were recorded completely, from time to time."""
 
     def __init__(self, tables: Tables, rows: Iterable[Rows]) -> None:
-        """Sort them by time."""
         self._at: dict[str, list[tuple[float, Snapshot]]] = {}
         for each in sorted(rows, key=lambda rows: rows.time):
             if each.table in tables:

@@ -134,7 +134,6 @@ class Auditor:
     def __init__(
         self, tables: Tables, registry: Registry, ask: Callable[[int, int], Query], *, enforce_all: bool = False
     ) -> None:
-        """Prepare."""
         self._tables = tables
         self._answers = LiveAnswers(tables, ask)
         views = _views(tables, self._answers)

@@ -39,7 +39,6 @@ class Conversions:
     """The messages of a recording, converted to the tables of one build."""
 
     def __init__(self, contents: Contents, tables: Tables) -> None:
-        """Prepare."""
         self._contents = contents
         self._tables = tables
         self._made: dict[int, Conversion | None] = {tables.identity: None}

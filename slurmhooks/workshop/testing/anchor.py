@@ -57,7 +57,6 @@ class FakeAnchor:
         group_id: int | None = None,
         job_env: Mapping[str, str] | None = None,
     ) -> None:
-        """Copy the bundle; see the class."""
         path = os.path.abspath(bundle)
         self._registry = registry
         self._id = container_id or os.path.basename(path)

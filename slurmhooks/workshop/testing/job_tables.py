@@ -36,7 +36,6 @@ class FakeTable(Mapped[Any, Any]):
     __slots__ = ("_kind", "structs")
 
     def __init__(self, kind: type[model.View], structs: Mapping[Any, Any]) -> None:
-        """Make a table of structs."""
         self._kind = kind
         self.structs = structs
         super().__init__(self._find_one, self._find_all, self._find_some, self._count_some)

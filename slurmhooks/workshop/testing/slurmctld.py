@@ -84,7 +84,6 @@ class FakeSlurmctld:
     def __init__(
         self, tables: Tables, records: Mapping[str, FakeTable], facts: Mapping[str, str | None] | None = None
     ) -> None:
-        """Store the tables by the names of their structs in messages, and the computed fields of the request."""
         self._tables = tables
         self._records = records
         self._facts = facts or {}

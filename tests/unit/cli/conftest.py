@@ -33,7 +33,6 @@ class Machine:
     """Files that stand in for an installed Slurm."""
 
     def __init__(self, root: Path) -> None:
-        """Make the empty machine."""
         self.root = root
         self.bin = root / "bin"
         self.include = root / "include"

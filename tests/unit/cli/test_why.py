@@ -24,7 +24,6 @@ class Written:
     """A decision log."""
 
     def __init__(self, folder: Path) -> None:
-        """Write nothing yet."""
         self.folder = folder
         folder.mkdir(exist_ok=True)
 

@@ -21,7 +21,6 @@ class View:
     """A view of one number, as dispatch knows it."""
 
     def __init__(self, refuses: bool = False) -> None:
-        """Start with 0 applied and nothing staged."""
         self.applied = 0
         self.value = 0
         self.closed = 0

@@ -229,7 +229,6 @@ class Environment(RuleBasedStateMachine):
     """A staged mapping behaves like a dict."""
 
     def __init__(self) -> None:
-        """Start with equal content."""
         super().__init__()
         self.base = {"PATH": "/bin", "HOME": "/root"}
         self.model = dict(self.base)

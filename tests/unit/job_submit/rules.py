@@ -56,7 +56,6 @@ class Public:
     """A build with public headers, which knows no jobs."""
 
     def __init__(self, registry: Registry) -> None:
-        """Take the handlers."""
         self.registry = registry
 
     def __call__(self, hook: str, uid: int = 1000, **fields: Any) -> str | None:

@@ -32,7 +32,6 @@ class Asked:
     """
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Load the handler."""
         (folder / "reads.py").write_text(READS)
         self._registry = loader.load([loader.Source(path=str(folder / "reads.py"))])
         self.questions = 0

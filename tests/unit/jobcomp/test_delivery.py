@@ -55,7 +55,6 @@ class Taker:
     """A handler that keeps the records it gets, and acts as a test tells it."""
 
     def __init__(self) -> None:
-        """Take everything."""
         self.events: list[Event] = []
         self.records: list[Any] = []
         self.does: Callable[[Any, Event], None] = lambda record, event: None

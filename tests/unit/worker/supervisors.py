@@ -21,7 +21,6 @@ class Supervisor:
     """A supervisor, whose other end is the test instead of slurmctld."""
 
     def __init__(self, folder: Path) -> None:
-        """Start nothing yet."""
         self._folder = folder
         self._ours, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._ours.settimeout(PATIENCE)

@@ -77,7 +77,6 @@ class Parent:
     """A generation that has an observer."""
 
     def __init__(self, service: Service) -> None:
-        """Start nothing yet."""
         self.service = service
         self.lines: list[str] = []
         self.supervisor, self.ours = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

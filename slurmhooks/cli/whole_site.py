@@ -14,11 +14,11 @@ from slurmhooks.config import plain
 from slurmhooks.entry.scripts_and_rules import of_files, scripts_of
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import home, plugstack, slurm_conf, trusted
-from slurmhooks.files.paths import has_magic, matches
+from slurmhooks.files.paths import matches
 from slurmhooks.handlers import loader
 from slurmhooks.handlers.registry import Handler, Registry
 from slurmhooks.node import ready
-from slurmhooks.site import dependencies, loading
+from slurmhooks.site import loading
 from slurmhooks.site import sources as site
 from slurmhooks.site.loading import Configured
 from slurmhooks.site.manifest_writer import ManifestLine, Point
@@ -42,8 +42,7 @@ class Loaded:
         points: the parts of the configuration that scrun, cli_filter and health checks need; none if the configuration
             is invalid.
         burst_buffer: the table of slurmhooks.toml; not set if that is invalid.
-        config_files: paths that must be readable for the handlers of slurmhooks.toml, each with the access: r for a
-            file, rx for a folder that is listed.
+        config_files: files that must be readable for the handlers of slurmhooks.toml.
         line_files: the same for each item of ``lines``.
         findings: errors, each once.
         notes: what may be a mistake.
@@ -61,8 +60,8 @@ class Loaded:
         self.request_timeout = 0.0
         self.points: list[Point] = []
         self.burst_buffer: BurstBuffer
-        self.config_files: list[tuple[str, str]] = []
-        self.line_files: list[list[tuple[str, str]]] = []
+        self.config_files: list[str] = []
+        self.line_files: list[list[str]] = []
         self.findings: list[str] = []
         self.notes: list[str] = []
         self.disabled: list[str] = []
@@ -117,7 +116,7 @@ class Loaded:
         self.findings += named.give_modes(self.registry)
         self._health(named)
         self.notes += _ended(named.path, named.config)
-        self._unmatched(str(named.path), dependencies.patterns_of(named.path, named.config))
+        self._unmatched(str(named.path), _patterns(named))
         self.notes += self.registry.notes
 
     def _load_alone(self, files: list[str]) -> None:
@@ -166,7 +165,7 @@ class Loaded:
         self.points[0].registry = filters.registry = self.registry
         self.points += [filters, self._health(named)]
         self.notes += self.registry.notes
-        self._unmatched(str(named.path), dependencies.patterns_of(named.path, named.config))
+        self._unmatched(str(named.path), _patterns(named))
         self.config_files = _files(named)
 
     def _health(self, named: Configured) -> Point:
@@ -191,14 +190,12 @@ class Loaded:
         self.lacking += plugstack.unknown(args)
         folder = home.set_in_force()
         where = f"plugstack.conf: {' '.join(args)}"
-        files: list[tuple[str, str]] = []
+        files: list[str] = []
         lacks = site.lacks(name, pattern, folder)
         if lacks and folder is not None:
             self.lacking.append(site.lacking(args))
         elif pattern is not None and not lacks:
-            full = site.absolute(pattern, folder)
-            files = [(os.path.dirname(full), "rx")] if has_magic(pattern) else []
-            self._unmatched(where, [full])
+            self._unmatched(where, [site.absolute(pattern, folder)])
         named = loading.of_line(args)
         registry = named.load()
         self.notes += registry.notes
@@ -208,10 +205,10 @@ class Loaded:
         limits: Sequence[str] = ()
         # A line that names its files does not depend on slurmhooks.toml.
         if isinstance(named, Configured):
-            self._unmatched(str(named.path), dependencies.patterns_of(named.path, named.config))
+            self._unmatched(str(named.path), _patterns(named))
             files = _files(named)
             limits = _log_words(named.config)
-        self.line_files.append([*files, *((name, "r") for name in loader.files_of(named.all_sources))])
+        self.line_files.append([*files, *loader.files_of(named.all_sources)])
         self.lines.append(ManifestLine(args, named.all_sources, named.rest, registry, words, limits))
 
     def _add_scripts(
@@ -288,12 +285,22 @@ def _is_exposed(name: str) -> bool:
     return False
 
 
-def _files(named: Configured) -> list[tuple[str, str]]:
-    """Return the paths that must be readable for a configuration; see :attr:`Loaded.config_files`."""
-    return [
-        *((name, "r") for name in dependencies.watched(named.path, named.config, named.all_sources)),
-        *((folder, "rx") for folder in dependencies.folders(named.path, named.config)),
-    ]
+def _patterns(named: Configured) -> list[str]:
+    """Return the file names and globs of a configuration as absolute paths."""
+    return [home.placed(pattern, str(named.path.parent)) for pattern in named.config.hooks.paths]
+
+
+def _files(named: Configured) -> list[str]:
+    """Return the files of a configuration that has been loaded, with those of the modules that it has imported."""
+    hooks, base = named.config.hooks, str(named.path.parent)
+    folders = tuple(f"{home.placed(name, base)}/" for name in hooks.packages)
+    modules = []
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        named_there = any(name == package or name.startswith(f"{package}.") for package in hooks.modules)
+        if file is not None and (named_there or (folders and file.startswith(folders))):
+            modules.append(file)
+    return list(dict.fromkeys([str(named.path), *loader.files_of(named.all_sources), *modules]))
 
 
 def option_findings(lines: list[ManifestLine]) -> list[str]:

@@ -67,7 +67,7 @@ def set_in_force() -> str | None:
         raise LoadError([fault])
     link = f"{home}/{SETS}/{chosen}" if chosen is not None else f"{home}/{SET}"
     folder = paths.real(link)
-    if isinstance(paths.state(folder), tuple):
+    if paths.exists(folder):
         return folder
     if any(map(_exists, (link, f"{home}/{HISTORY}"))):
         why = f"{link}: leads to no set, but sets were deployed here: 'slurmhooks rollback ID' puts one in force"

@@ -16,12 +16,6 @@ from slurmhooks.log import visible
 ENOENT, ENOTDIR = 2, 20
 """The values of the module errno, which this module does not import, to save time."""
 
-Identity = tuple[int, int, int, int, int, int, int, int]
-"""Device, inode, size, mtime and ctime in nanoseconds, mode, owner, group."""
-
-State = Identity | int
-"""The result of stat for a name: the identity of the file, or the errno."""
-
 
 def has_magic(pattern: str) -> bool:
     """Tell whether a pattern is a glob rather than the name of a file."""
@@ -73,8 +67,8 @@ def _walk(pattern: str) -> list[str]:
     for place in _walk(folder) if has_magic(folder) else [folder]:
         if not has_magic(last):
             name = below(place, last)
-            status = state(name, link=True)
-            if status not in (ENOENT, ENOTDIR) or (status == ENOENT and not is_absent(name)):
+            found = status(name, link=True)
+            if found not in (ENOENT, ENOTDIR) or (found == ENOENT and not is_absent(name)):
                 names.append(name)  # if it cannot be read, the loader reports why
         elif place == folder or not _is_file(place):
             candidates = (name for name in _listing(place) if name[0] != "." or last.startswith("."))
@@ -84,8 +78,8 @@ def _walk(pattern: str) -> list[str]:
 
 def _is_file(path: str) -> bool:
     """Tell whether a path exists and is not a folder."""
-    status = state(path)
-    return isinstance(status, tuple) and not S_ISDIR(status[5])
+    found = status(path)
+    return not isinstance(found, int) and not S_ISDIR(found.st_mode)
 
 
 def _listing(folder: str) -> list[str]:
@@ -115,10 +109,10 @@ def is_absent(path: str) -> bool:
     """Tell whether a file or folder certainly does not exist: no dangling link and no unreadable folder hides it."""
     place = path
     while place:
-        status = state(place, link=True)
-        if isinstance(status, tuple):
-            return place != path and isinstance(state(place), tuple)
-        if status != ENOENT:
+        found = status(place, link=True)
+        if not isinstance(found, int):
+            return place != path and exists(place)
+        if found != ENOENT:
             return False
         place = place.rstrip("/").rpartition("/")[0]
     return True
@@ -151,30 +145,14 @@ def real(path: str) -> str:
     return os.path.realpath(path)
 
 
-def state(path: str, *, link: bool = False) -> State:
-    """Return a state that differs after any change of the content or the permissions of a file; or the errno.
-
-    Args:
-        path: name of the file.
-        link: return the state of a symbolic link itself rather than of its target.
-    """
+def status(path: str, *, link: bool = False) -> posix.stat_result | int:
+    """Return the result of stat for a name, or the errno; ``link``: for a symbolic link itself, not for its target."""
     try:
-        status = (posix.lstat if link else posix.stat)(path)
+        return (posix.lstat if link else posix.stat)(path)
     except OSError as error:
         return error.errno or -1
-    return (
-        status.st_dev,
-        status.st_ino,
-        status.st_size,
-        status.st_mtime_ns,
-        status.st_ctime_ns,
-        status.st_mode,
-        status.st_uid,
-        status.st_gid,
-    )
 
 
-def identity(path: str) -> Identity | None:
-    """Return the state of a file; None if stat fails."""
-    status = state(path)
-    return None if isinstance(status, int) else status
+def exists(path: str) -> bool:
+    """Tell whether a name leads to a file or folder that can be looked at."""
+    return not isinstance(status(path), int)

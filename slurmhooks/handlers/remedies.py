@@ -32,11 +32,11 @@ def remedy(path: str | None, error: BaseException) -> str:
 
 def _of_import(path: str | None, error: ImportError) -> str:
     """Return what to do about a module that does not exist, or about a name that it does not have."""
-    from slurmhooks.files.paths import identity
+    from slurmhooks.files.paths import exists
 
     name = _top(error.name or "")
     folder = (path or "").rpartition("/")[0]
-    if path and (name == PACKAGE or any(identity(f"{folder}/{name}{end}") for end in (".py", "/__init__.py"))):
+    if path and (name == PACKAGE or any(exists(f"{folder}/{name}{end}") for end in (".py", "/__init__.py"))):
         return (
             "; hook files cannot import each other: put what they share into an installed package, or into a folder of"
             " [hooks] packages"

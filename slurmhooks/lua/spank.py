@@ -260,7 +260,7 @@ def _load(
     for source in reversed(sources):
         path = source.path
         assert path is not None
-        if paths.identity(path) is None:
+        if not paths.exists(path):
             log.plain(VERBOSE, f"spank/lua: No files found in {path}")
             continue
         if loader.begun is not None:

@@ -75,7 +75,7 @@ def located(path: str) -> str:
         return path
     real = paths.real(path)
     # A dangling link is reported later, with an error of its own.
-    return path if isinstance(paths.state(real), int) else real
+    return real if paths.exists(real) else path
 
 
 def read_config() -> Config:

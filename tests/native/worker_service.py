@@ -13,7 +13,6 @@ from typing import Any
 
 from slurmhooks.config import plain
 from slurmhooks.errors import LoadError
-from slurmhooks.files import paths
 from slurmhooks.files import watch as files_watch
 from slurmhooks.files.watch import LoadedHandler, Watch
 from slurmhooks.processes.settings import Settings
@@ -32,7 +31,11 @@ def in_force() -> str:
         is_still = '"still": true' in STATE.read_text()
     except OSError:  # also without a descriptor, which the link to a set does not need
         is_still = False
-    return "still" if is_still else str(paths.state(str(STATE)))
+    try:
+        status = STATE.stat()
+    except OSError as error:
+        return str(error)
+    return "still" if is_still else f"{status.st_ino} {status.st_ctime_ns}"
 
 
 files_watch.in_force = in_force

@@ -12,9 +12,9 @@ from slurmhooks.cli import manifests, whole_site
 from slurmhooks.files import slurm_conf
 from slurmhooks.site.manifest_writer import ManifestLine
 
-READ, ENTER, LIST = "r", "x", "rx"
-_BITS = {READ: stat.S_IROTH, ENTER: stat.S_IXOTH, LIST: stat.S_IROTH | stat.S_IXOTH}
-_VERBS = {READ: "read", ENTER: "enter", LIST: "list"}
+READ, ENTER = "r", "x"
+_BITS = {READ: stat.S_IROTH, ENTER: stat.S_IXOTH}
+_VERBS = {READ: "read", ENTER: "enter"}
 _USERS_CONTEXTS = {"local", "allocator"}
 
 
@@ -84,8 +84,7 @@ def problems(loaded: whole_site.Loaded, sysconfdir: Path, staged: bool = False) 
         lines = _obstacles(files, USERS, "srun, sbatch and salloc fail for them")
         (findings if staged or _concerns_users(line) else notes).extend(lines)
     if loaded.lines or any(handler.spec.point == "cli_filter" for handler in handlers):
-        manifest = [(str(manifests.path_in(sysconfdir)), READ)]
-        findings += _obstacles(manifest, USERS, "Python starts in all of their processes")
+        findings += _obstacles([str(manifests.path_in(sysconfdir))], USERS, "Python starts in all of their processes")
     return list(dict.fromkeys(findings)), [text for text in dict.fromkeys(notes) if text not in findings]
 
 
@@ -95,22 +94,21 @@ def _concerns_users(line: ManifestLine) -> bool:
     return bool(registry.options) or any(_USERS_CONTEXTS & set(handler.contexts) for handler in registry.all_handlers())
 
 
-def _obstacles(files: Iterable[tuple[str, str]], reader: Reader, consequence: str) -> Iterator[str]:
-    for path, access in files:
-        problem = obstacle(path, reader, access)
+def _obstacles(files: Iterable[str], reader: Reader, consequence: str) -> Iterator[str]:
+    for path in files:
+        problem = obstacle(path, reader)
         if problem is not None:
             where, verb, remedy = problem
             place = "it" if where == path else where
             yield f"{path}: {reader.name} cannot {verb} {place}, so {consequence}: {remedy}"
 
 
-def obstacle(path: str, reader: Reader, access: str = READ) -> tuple[str, str, str] | None:
+def obstacle(path: str, reader: Reader) -> tuple[str, str, str] | None:
     """Return which component of the path to a file has a mode that denies a user access; None if none has.
 
     Args:
         path: absolute path; a file that does not exist is no obstacle.
         reader: the user.
-        access: the access to the file or folder itself.
 
     Returns:
         the path of the component, what the user cannot do with it (a verb), and the command that allows it.
@@ -119,7 +117,7 @@ def obstacle(path: str, reader: Reader, access: str = READ) -> tuple[str, str, s
         return None
     real = os.path.realpath(path)
     folders = [*reversed(Path(path).parents), *reversed(Path(real).parents)]
-    for name, wanted in [*((str(folder), ENTER) for folder in dict.fromkeys(folders)), (real, access)]:
+    for name, wanted in [*((str(folder), ENTER) for folder in dict.fromkeys(folders)), (real, READ)]:
         try:
             status = os.stat(name)
             has_acl = "system.posix_acl_access" in os.listxattr(name)

@@ -235,18 +235,13 @@ def test_scripts_of_scrun_that_others_can_write(site: Site) -> None:
 
 
 def test_what_slurmctld_cannot_read(site: Site) -> None:
-    """Run by root, check reports folders and files that SlurmUser cannot read, with the command that helps."""
+    """Run by root, check reports files that SlurmUser cannot read, with the command that helps."""
     path = site.file(SUBMIT)
     site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=python", "SlurmUser=nobody")
     assert site.found() == []
     start = "SlurmUser nobody cannot {}, so slurmctld does not load the hooks: chmod o+{} {}"
     site.hooks.chmod(0o700)
-    assert set(site.found()) == {
-        f"{path}: " + start.format(f"enter {site.hooks}", "x", site.hooks),
-        f"{site.hooks}: " + start.format("list it", "rx", site.hooks),
-    }
-    site.hooks.chmod(0o711)
-    assert site.found() == [f"{site.hooks}: " + start.format("list it", "rx", site.hooks)]
+    assert site.found() == [f"{path}: " + start.format(f"enter {site.hooks}", "x", site.hooks)]
     site.hooks.chmod(0o755)
     path.chmod(0o600)
     toml = site.etc / "slurmhooks.toml"
@@ -353,7 +348,7 @@ def test_the_user_of_workers(open_folder: Path, monkeypatch: pytest.MonkeyPatch)
     path.touch(0o600)
     loaded = whole_site.Loaded()
     loaded.users = {"prep": "nobody", "site_factor": "somebody-else"}
-    loaded.config_files = [(str(path), access.READ)]
+    loaded.config_files = [str(path)]
     monkeypatch.setenv("SLURM_CONF", str(open_folder / "slurm.conf"))
     (open_folder / "slurm.conf").write_text("SlurmUser=root\n")
     findings, notes = access.problems(loaded, open_folder)

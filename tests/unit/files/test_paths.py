@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from slurmhooks.errors import LoadError
 from slurmhooks.files import paths
-from slurmhooks.files.paths import identity
 from slurmhooks.handlers import loader
 from slurmhooks.handlers.loader import expand
 
@@ -62,21 +61,6 @@ def test_files_have_the_names_without_links_and_detours(write: Write, tmp_path: 
     (tmp_path / "link.py").symlink_to(write("d/a.py", ""))
     (tmp_path / "linked").symlink_to("d")
     assert [source.path for source in expand([pattern], str(tmp_path))] == [os.path.realpath(tmp_path / "d/a.py")]
-
-
-def test_identity_tells_contents_apart(write: Write, tmp_path: Path) -> None:
-    """To replace a file, or to change its content or mode, changes its identity; a missing file has none."""
-    path = write("a.py", "x = 1\n")
-    before = identity(str(path))
-    assert before == identity(str(path))
-    os.utime(path, ns=(1, 1))
-    assert identity(str(path)) != before
-    times = path.stat().st_mtime_ns
-    before = identity(str(path))
-    path.chmod(0o600)
-    os.utime(path, ns=(times, times))
-    assert identity(str(path)) != before
-    assert identity(str(tmp_path / "gone")) is None
 
 
 # Folders that cannot be listed.

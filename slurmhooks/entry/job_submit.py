@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from slurmhooks.entry.scripts_and_rules import named_in
@@ -27,6 +26,4 @@ def load(watch: Watch, announce: Announce) -> Service:
         ConfigError: the configuration is invalid.
         LoadError: a hook file is invalid, or needs what this build lacks.
     """
-    former = watch.before.handlers if watch.before is not None else ()
-    scripts = partial(named_in, former=former)
-    return Service(*load_point(watch, announce, "job_submit", scripts))
+    return Service(*load_point(watch, announce, "job_submit", named_in))

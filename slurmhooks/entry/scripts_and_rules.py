@@ -11,7 +11,7 @@ from slurmhooks.files.paths import real
 from slurmhooks.site import loading
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Iterable
     from pathlib import Path
 
     from slurmhooks.config.model import Config
@@ -19,19 +19,13 @@ if TYPE_CHECKING:
     from slurmhooks.handlers.loader import Source
 
 
-def named_in(read: Config, path: Path, former: Container[str] = ()) -> list[Source]:
-    """Return the Lua script and the ready-made rules that a configuration names for job_submit.
-
-    Args:
-        read: the configuration.
-        path: its path.
-        former: names of the sources in service, which stay in service if the script cannot be loaded.
-    """
+def named_in(read: Config, path: Path) -> list[Source]:
+    """Return the Lua script and the ready-made rules that a configuration names for job_submit."""
     sources = []
     if read.job_submit.lua is not None:
         from slurmhooks.lua import job_submit
 
-        sources += job_submit.sources(read, path, former)
+        sources += job_submit.sources(read, path)
     if read.rule or read.rules.exemptions:
         from slurmhooks.rules import source as rules
 

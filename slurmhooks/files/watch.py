@@ -34,7 +34,6 @@ class Watch:
         place: where the link to the set in force led, before anything was read.
         configuration: the path of slurmhooks.toml in the set, once it is known.
         handlers: the handlers of each source.
-        before: what is in service, if anything is.
     """
 
     def __init__(
@@ -42,19 +41,17 @@ class Watch:
         place: str | None = None,
         configuration: str | None = None,
         handlers: Mapping[str, list[LoadedHandler]] | None = None,
-        before: Watch | None = None,
     ) -> None:
         self.place = in_force() if place is None else place
         self.configuration = configuration
         self.handlers: Mapping[str, list[LoadedHandler]] = {} if handlers is None else handlers
-        self.before = before
 
     def changed(self) -> bool:
         """Tell whether another set is in force. This is the only name that is looked at: sets do not change."""
         return in_force() != self.place
 
     def plain(self) -> dict[str, Any]:
-        """Return everything except ``before`` as values that JSON can represent."""
+        """Return everything as values that JSON can represent."""
         return {"place": self.place, "configuration": self.configuration, "handlers": self.handlers}
 
     @classmethod

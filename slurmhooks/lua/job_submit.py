@@ -30,7 +30,7 @@ from slurmhooks.values import text_to_c
 from slurmhooks.wire.tables import installed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable
     from pathlib import Path
 
     from slurmhooks.config.model import Config
@@ -41,19 +41,13 @@ FUNCTIONS = ("slurm_job_submit", "slurm_job_modify")
 RUNTIME_ERROR = "ESLURM_LUA_FUNC_FAILED_RUNTIME_ERROR"
 
 
-def sources(config: Config, path: Path, former: Container[str] = ()) -> list[loader.Source]:
-    """Return the script that the configuration names, if any, as a list for the loader.
-
-    Args:
-        config: the configuration.
-        path: path of the configuration.
-        former: names of the sources in service, which stay in service if the script cannot be loaded.
-    """
+def sources(config: Config, path: Path) -> list[loader.Source]:
+    """Return the script that the configuration names, if any, as a list for the loader."""
     if config.job_submit.lua is None:
         return []
     options = Options(config.lua.version, config.job_submit.lua_on_error, config.job_submit.lua_order)
     script = home.placed(config.job_submit.lua, str(path.parent))
-    return [loader.Source(path=script, read=lambda name: load(name, options, has_former=name in former))]
+    return [loader.Source(path=script, read=lambda name: load(name, options))]
 
 
 class Options:
@@ -76,7 +70,6 @@ def load(
     options: Options | None = None,
     release: Release | None = None,
     *,
-    has_former: bool = False,
     prepare: Callable[[LuaState], None] | None = None,
 ) -> list[Handler]:
     """Return the two handlers of a script.
@@ -85,7 +78,6 @@ def load(
         path: path of the script.
         options: the settings for it.
         release: the release of Slurm; by default that of the process.
-        has_former: whether an earlier version of the script is in service; for the log.
         prepare: called with the Lua state before the script runs.
 
     Raises:
@@ -95,7 +87,7 @@ def load(
         return Script(path, options or Options(), release or running_release(), prepare).handlers()
     except (ScriptError, NoLuaError) as error:
         text = str(error)
-        log.plain(ERROR, f"{PLUGIN}: {text}" + (", using previous script" if has_former else ""))
+        log.plain(ERROR, f"{PLUGIN}: {text}")
         trace = error.traceback if isinstance(error, ScriptError) else []
         raise LoadError(["\n    ".join([text, *trace])]) from None
 

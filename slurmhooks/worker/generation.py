@@ -221,7 +221,6 @@ def main(
     supervisor: socket.socket,
     name: str,
     parent: int,
-    before: Watch | None,
     misfit: str | None,
     chosen: str | None = None,
 ) -> NoReturn:
@@ -232,13 +231,12 @@ def main(
         supervisor: the socket to it.
         name: of the function that loads the hooks.
         parent: the process id of the supervisor.
-        before: the watch of the set that was last in service, if any.
         misfit: why no generation of this supervisor may serve; None: nothing keeps it.
         chosen: the id of a set that is only to be loaded, to see whether it can be; None: serve what is in force.
     """
     code = 1
     home.chosen = chosen
-    watch = Watch(before=before)
+    watch = Watch()
     try:
         os.setsid()
         process.die_with(parent)

@@ -136,7 +136,7 @@ class Supervisor:
             self._leave(ours)
             self._collector.close()
             last.follow()
-            generation.main(number, theirs, self._entry, me, self._good, self._misfit, chosen)
+            generation.main(number, theirs, self._entry, me, self._misfit, chosen)
 
         try:
             self._children[number] = fork(main, chosen is not None)

@@ -56,7 +56,7 @@ class Service:
         self.repeats = bool(state.get("repeat"))
         self.settings = settings_of(state)
         self._state = state
-        self._names: dict[str, object] = {"version": state.get("version"), "kept": [], "before": state.get("before")}
+        self._names: dict[str, object] = {"version": state.get("version"), "kept": []}
 
     def start(self) -> None:
         """Run the code of the test."""
@@ -102,7 +102,6 @@ def load(watch: Watch, announce: Announce) -> Service:
     announce(settings_of(state))
     exec(str(state.get("load", "")))
     watch.handlers = {str(STATE): [LoadedHandler("job_submit", f"tests:v{state.get('version')}", str(STATE))]}
-    state["before"] = watch.before and watch.before.handlers
     if "findings" in state:
         raise LoadError(state["findings"])
     return Service(state)

@@ -21,9 +21,9 @@ HANDLER = "from slurmhooks import hook\n@hook.job_submit\ndef {}(job): pass\n"
 TOML = '[hooks]\npaths = ["hooks.d/*.py"]\n'
 
 
-def load(before: Watch | None = None, findings: tuple[str, ...] = ()) -> Watch:
+def load(findings: tuple[str, ...] = ()) -> Watch:
     """Return the data of a generation in the form that the supervisor gets."""
-    watch = Watch(before=before)
+    watch = Watch()
     try:
         reload.load(site.config_path(), watch, lambda registry: list(findings))
     finally:
@@ -72,7 +72,7 @@ def test_what_replaces_it(write: Write, said: SimpleNamespace) -> None:
     before = load()
     path.unlink()
     write("hooks.d/b.py", HANDLER.format("g"))
-    after = load(before)
+    after = load()
     assert labels(after) == ["b:g"]
     said.lines.clear()
     reload.report_change(before.handlers, after.handlers)
@@ -92,15 +92,11 @@ def test_what_replaces_it(write: Write, said: SimpleNamespace) -> None:
     ],
 )
 def test_what_does_not_load(write: Write, toml: str, text: str, match: str) -> None:
-    """It is refused with the reason, whether something is in service or not."""
-    write("slurmhooks.toml", TOML)
-    write("hooks.d/a.py", HANDLER.format("f"))
-    serving = load()
+    """It is refused with the reason."""
     write("slurmhooks.toml", toml)
     write("hooks.d/a.py", text)
-    for before in (None, serving):
-        with pytest.raises((LoadError, ConfigError), match=match):
-            load(before)
+    with pytest.raises((LoadError, ConfigError), match=match):
+        load()
 
 
 def test_what_the_process_cannot_serve_is_a_finding(write: Write) -> None:

@@ -103,10 +103,8 @@ def _or_none(text: str) -> str | None:
 
 QOS_FLAGS = {"DenyOnLimit": QosFlag.QOS_FLAG_DENY_LIMIT, "NoDecay": QosFlag.QOS_FLAG_NO_DECAY}
 PREEMPT_MODES = {"cluster": PreemptMode.PREEMPT_MODE_OFF, "cancel": PreemptMode.PREEMPT_MODE_CANCEL}
-QOS_COLUMNS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "description": ("Description", str),
-    "flags": ("Flags", lambda text: int(sum(QOS_FLAGS[name] for name in _names(text)))),
-    "grace_time": ("GraceTime", _seconds),
+Columns = dict[str, tuple[str, Callable[[str], Any]]]
+LIMITS: Columns = {
     "grp_jobs": ("GrpJobs", _number),
     "grp_jobs_accrue": ("GrpJobsAccrue", _number),
     "grp_submit_jobs": ("GrpSubmit", _number),
@@ -115,6 +113,17 @@ QOS_COLUMNS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "grp_tres_run_mins": ("GrpTRESRunMins", _or_none),
     "grp_wall": ("GrpWall", _minutes),
     "id": ("ID", int),
+    "max_tres_mins_pj": ("MaxTRESMins", _or_none),
+    "max_tres_pj": ("MaxTRES", _or_none),
+    "max_tres_pn": ("MaxTRESPerNode", _or_none),
+    "max_wall_pj": ("MaxWall", _minutes),
+}
+"""What QOS and associations have."""
+QOS_COLUMNS: Columns = {
+    **LIMITS,
+    "description": ("Description", str),
+    "flags": ("Flags", lambda text: int(sum(QOS_FLAGS[name] for name in _names(text)))),
+    "grace_time": ("GraceTime", _seconds),
     "limit_factor": ("LimitFactor", _real),
     "max_jobs_accrue_pa": ("MaxJobsAccruePA", _number),
     "max_jobs_accrue_pu": ("MaxJobsAccruePU", _number),
@@ -122,14 +131,10 @@ QOS_COLUMNS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "max_jobs_pu": ("MaxJobsPU", _number),
     "max_submit_jobs_pa": ("MaxSubmitPA", _number),
     "max_submit_jobs_pu": ("MaxSubmitPU", _number),
-    "max_tres_mins_pj": ("MaxTRESMins", _or_none),
     "max_tres_pa": ("MaxTRESPA", _or_none),
-    "max_tres_pj": ("MaxTRES", _or_none),
-    "max_tres_pn": ("MaxTRESPerNode", _or_none),
     "max_tres_pu": ("MaxTRESPU", _or_none),
     "max_tres_run_mins_pa": ("MaxTRESRunMinsPA", _or_none),
     "max_tres_run_mins_pu": ("MaxTRESRunMinsPU", _or_none),
-    "max_wall_pj": ("MaxWall", _minutes),
     "min_prio_thresh": ("MinPrioThres", _number),
     "min_tres_pj": ("MinTRES", _or_none),
     "name": ("Name", str),
@@ -164,25 +169,14 @@ def words(text: str | None) -> set[str]:
     return set(text.split(",")) if text else set()
 
 
-ASSOCIATION_COLUMNS: dict[str, tuple[str, Callable[[str], Any]]] = {
+ASSOCIATION_COLUMNS: Columns = {
+    **LIMITS,
     "account": ("Account", str),
     "cluster": ("Cluster", str),
     "default_qos": ("DefaultQOS", _or_none),
-    "grp_jobs": ("GrpJobs", _number),
-    "grp_jobs_accrue": ("GrpJobsAccrue", _number),
-    "grp_submit_jobs": ("GrpSubmit", _number),
-    "grp_tres": ("GrpTRES", _or_none),
-    "grp_tres_mins": ("GrpTRESMins", _or_none),
-    "grp_tres_run_mins": ("GrpTRESRunMins", _or_none),
-    "grp_wall": ("GrpWall", _minutes),
-    "id": ("ID", int),
     "max_jobs": ("MaxJobs", _number),
     "max_jobs_accrue": ("MaxJobsAccrue", _number),
     "max_submit_jobs": ("MaxSubmit", _number),
-    "max_tres_mins_pj": ("MaxTRESMins", _or_none),
-    "max_tres_pj": ("MaxTRES", _or_none),
-    "max_tres_pn": ("MaxTRESPerNode", _or_none),
-    "max_wall_pj": ("MaxWall", _minutes),
     "parent_account": ("ParentName", _or_none),
     "parent_id": ("ParentID", lambda text: int(text or 0)),
     "partition": ("Partition", _or_none),

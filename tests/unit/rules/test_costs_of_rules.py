@@ -182,3 +182,15 @@ def test_bounds_with_nodes_cost_once(rules: Rules) -> None:
     kinds = ('rule = "cpu_count"\nmost = 8', 'rule = "memory_ceiling"\nper_node = 9000')
     few, many = (lines(rules(toml(number, kinds=kinds)), shared=0, min_nodes=1, max_nodes=1) for number in (1, 21))
     assert many - few < 20 * len(kinds) * 160
+
+
+def test_a_field_of_a_whole_job_is_found_at_once(tmp_path: Path) -> None:
+    """A handler of hook.job may read fields in a loop: a further read does not list the fields again."""
+    counted = []
+    for number in (2, 102):
+        path = tmp_path / f"reads{number}.py"
+        path.write_text(
+            f"from slurmhooks import hook\n@hook.job\ndef r(job):\n    [job.comment for _ in range({number})]\n"
+        )
+        counted.append(lines(loader.load([loader.Source(path=str(path))])))
+    assert counted[1] - counted[0] < 100 * 60

@@ -247,6 +247,12 @@ def wait(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+def is_blocked(pid: int) -> bool:
+    """Tell whether a process waits for a lock."""
+    locks = map(str.split, Path("/proc/locks").read_text().splitlines())
+    return any(words[1] == "->" and words[5] == str(pid) for words in locks)
+
+
 def test_a_command_that_waits_says_for_whom(site: "Site", run: "Call", bundles: list[Path], open_folder: Path) -> None:
     """While another command holds the lock, `deploy` names its process; forked processes do not hold it."""
     put(site, run, bundles[0])
@@ -268,6 +274,8 @@ def test_a_command_that_waits_says_for_whom(site: "Site", run: "Call", bundles: 
         assert waiting.stderr is not None
         said = waiting.stderr.readline()
         assert f"slurmhooks.d/.lock: waiting for process {pid} on " in said
+        wait(lambda: waiting.poll() is not None or is_blocked(waiting.pid))
+        assert waiting.poll() is None
         os.kill(pid, signal.SIGKILL)
         assert waiting.wait(60) == 0
     os.waitpid(pid, 0)

@@ -34,7 +34,7 @@ from slurmhooks.workshop.adopt.tree import (
     inside,
     statements,
 )
-from slurmhooks.workshop.adopt.unset import COMPARISONS, Unset
+from slurmhooks.workshop.adopt.unset import COMPARISONS, Unset, scope_of
 from slurmhooks.workshop.adopt.values import ANY, FOR_QUOTES, NIL, Remark, Settings, Use, Value
 
 if TYPE_CHECKING:
@@ -184,8 +184,10 @@ class Flow:
                 case Do(call=call) if call is not None:
                     self.value(call)
                 case If(branches=branches):
+                    self.unset.scope = scope_of(statement)
                     for condition, _ in branches:
                         self.unset.condition(condition, self.value(condition))
+                    self.unset.scope = None
                 case Loop():
                     results = [self.value(value) for value in statement.values]
                     for variable, value in zip(

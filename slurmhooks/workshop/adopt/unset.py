@@ -7,7 +7,23 @@ import operator
 from typing import TYPE_CHECKING
 
 from slurmhooks.workshop.adopt import lua_names
-from slurmhooks.workshop.adopt.tree import Binary, Expr, Index, Name
+from slurmhooks.workshop.adopt.definitions import static_key
+from slurmhooks.workshop.adopt.tree import (
+    Assign,
+    Binary,
+    Call,
+    Do,
+    Expr,
+    If,
+    Index,
+    Jump,
+    Name,
+    Return,
+    expressions,
+    inside,
+    name_of,
+    statements,
+)
 from slurmhooks.workshop.adopt.values import Remark
 
 if TYPE_CHECKING:
@@ -29,10 +45,15 @@ OPTION_OF = {
 
 
 class Unset:
-    """How a script uses numbers that are NO_VAL if they are not given, wherever it does."""
+    """How a script uses numbers that are NO_VAL if they are not given, wherever it does.
+
+    Attributes:
+        scope: the lines of which a comparison says something; None: perhaps of all.
+    """
 
     def __init__(self) -> None:
-        self._checked: set[str] = set()
+        self.scope: range | None = None
+        self._checked: dict[str, list[range | None]] = {}
         self._nil: dict[str, int] = {}
         self._used: dict[tuple[str, int], tuple[str, str]] = {}
 
@@ -42,7 +63,7 @@ class Unset:
         for value, other, is_left in ((first, second, True), (second, first, False)):
             for field in value.unset:
                 if _tells(sign, field, other, is_left=is_left):
-                    self._checked.add(field)
+                    self._checked.setdefault(field, []).append(self.scope)
                 elif other.kind == "nil":
                     self._nil.setdefault(field, expression.line)
                 elif sign in ORDER:
@@ -63,7 +84,7 @@ class Unset:
                 self._nil.setdefault(field, expression.line)
 
     def remarks(self) -> Iterator[Remark]:
-        """Yield a remark for each number that is used, or only compared with nil, and nowhere with NO_VAL."""
+        """Yield a remark for each number that is used, or only compared with nil, and not there with NO_VAL."""
         for field, line in self._nil.items():
             if field not in self._checked:
                 yield Remark(
@@ -73,13 +94,35 @@ class Unset:
                     f"job_desc.{field} == {lua_names.unset_name(field)}",
                 )  # fmt: skip
         for (field, line), (how, effect) in self._used.items():
-            if field not in self._checked and self._nil.get(field) != line:
+            scopes = self._checked.get(field, [])
+            if all(scope is not None and line not in scope for scope in scopes) and self._nil.get(field) != line:
                 when = f"without {OPTION_OF[field]}" if field in OPTION_OF else "if it is not given"
+                where = "only elsewhere" if scopes else "nowhere"
                 yield Remark(
-                    line, "unset", "warning", f"job_desc.{field} is {how}, and nowhere compared with NO_VAL",
+                    line, "unset", "note" if scopes else "warning",
+                    f"job_desc.{field} is {how}, and {where} compared with NO_VAL",
                     f"{when} it is {lua_names.number_of_unset(field)}, and {effect}",
                     f"job_desc.{field} ~= {lua_names.unset_name(field)} and ...",
                 )  # fmt: skip
+
+
+def scope_of(statement: If) -> range | None:
+    """Return the lines of which the conditions of a statement say something: its own.
+
+    None if they may say it of others: a branch ends the function or loop, or sets what is compared.
+    """
+    compared = {static_key(part) for condition, _ in statement.branches for part in inside(condition)} - {""}
+    lines = [statement.line]
+    for each in statements([statement]):
+        match each:
+            case Return() | Jump():
+                return None
+            case Do(call=Call(function=function)) if name_of(function) == "error":
+                return None
+            case Assign(targets=targets) if not compared.isdisjoint(map(static_key, targets)):
+                return None
+        lines += [part.line for expression in expressions(each) for part in inside(expression)]
+    return range(statement.line, max(lines) + 1)
 
 
 def _number(value: Value) -> float | None:

@@ -13,6 +13,29 @@ LARGE = {
 SIGNS = {"==": "==", "~=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
 
+CHECKS = {
+    "if {t} ~= slurm.NO_VAL and {t} <= 30 then job_desc.partition = 'debug' end": "note",
+    "if job_desc.name == nil then if {t} ~= slurm.NO_VAL then job_desc.name = 'x' end end": "note",
+    "if job_desc.name then local n = {t} == slurm.NO_VAL and 5 or 6 end": None,
+    "if {t} == slurm.NO_VAL then {t} = 60 end": None,
+    "if {t} == slurm.NO_VAL then return slurm.ERROR end": None,
+    "if not ({t} ~= slurm.NO_VAL) then if job_desc.name then error('x') end end": None,
+    "for i = 1, 2 do if {t} == slurm.NO_VAL then break end end": None,
+    "job_desc.name = 'x'": "warning",
+}
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_a_check_elsewhere(check: str) -> None:
+    """A check that neither leaves the function nor sets the number says nothing of uses outside of its statement."""
+    field = "job_desc.time_limit"
+    use = f"if {field} > 30 then return slurm.ERROR end"
+    source = submit(f"{check.format(t=field)}\n{use}")
+    expected = CHECKS[check]
+    assert found(source) == ([] if expected is None else [(3, expected, "unset")])
+    assert found(submit(f"if {field} ~= slurm.NO_VAL then\n{use}\nend")) == []
+
+
 @pytest.mark.parametrize("field", UNSET)
 @pytest.mark.parametrize("sign", SIGNS)
 @pytest.mark.parametrize("template", ["{0} {1} {2}", "{2} {1} {0}", "tonumber({0}) {1} {2}"])

@@ -15,7 +15,7 @@ def limits(job):
     if job.leaves_out("time_limit"):
         job.time_limit = 60  # minutes
         log.user("no --time given: limited to 60 minutes")
-    elif job.time_limit > 60:
+    elif job.time_limit is None or job.time_limit > 60:
         raise Reject("a job may take at most 60 minutes", code="ESLURM_INVALID_TIME_LIMIT")
     if not job.is_update:
         job.comment = f"project {job.account}"

@@ -68,6 +68,13 @@ def test_nobody_submits_a_job_that_is_too_long() -> None:
     assert (result.accepted, result.code) == (False, "ESLURM_INVALID_TIME_LIMIT")
 
 
+def test_a_job_whose_limit_is_not_known_is_too_long() -> None:
+    """An update of a job that has no limit is refused in words, and is no bug of the handler."""
+    job, known = FakeJob(account="maths", user_id=1000), FakeRecord(account="physics", user_id=1000)
+    result = run(FIRST_LIGHT, "job", job=job, record=known, sender_uid=1000)
+    assert (result.accepted, result.code) == (False, "ESLURM_INVALID_TIME_LIMIT")
+
+
 def test_the_greeting_reaches_the_task() -> None:
     """srun --greet=World sets a variable in the environment of each task."""
     spank = FakeSpank(env={"PATH": "/bin"}, items={"job_id": 7, "task_global_id": 3})

@@ -148,12 +148,14 @@ def test_update(run: Run, hooks: Path, tmp_path: Path, uid: int, code: int) -> N
 
 
 def test_a_field_of_another_release(run: Run, hooks: Path, script: Path) -> None:
-    """Fields that an older release lacks are not set by options, and are named."""
+    """Fields that an older release lacks are named, and so is that its commands may read options otherwise."""
     result = run(
         "try", "job_submit", script, "--hooks", hooks / "hooks.py", "--release", "22.05", "--", "--container-id=x"
     )
     assert "Slurm 22.05 has no container_id: ignored" in result.stderr
+    assert "options are read as in Slurm 26.05: 22.05 may lack some" in result.stderr
     assert result.exit_code == 0
+    assert "options are read" not in run("try", "job_submit", script, "--sysconfdir", hooks).stderr
 
 
 @pytest.mark.parametrize(

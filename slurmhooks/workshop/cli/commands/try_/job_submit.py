@@ -12,7 +12,7 @@ import click
 from slurmhooks.cli import configuration, output
 from slurmhooks.cli.findings import shown
 from slurmhooks.fields import JobFields
-from slurmhooks.fields.rows import rows
+from slurmhooks.fields.rows import NEWEST, release_of, rows
 from slurmhooks.handlers.registry import Registry
 from slurmhooks.job_submit.users import split_names
 from slurmhooks.testing import FakeJob, FakeRecord, Observed, Result, run
@@ -36,6 +36,7 @@ from slurmhooks.workshop.cli.commands.try_.submission import (
     unlimited,
 )
 from slurmhooks.workshop.testing import allocations, sbatch
+from slurmhooks.workshop.testing.job_submit import RELEASE
 from slurmhooks.workshop.testing.job_tables import MAKERS, FakeTable
 from slurmhooks.workshop.testing.real_commands import UnavailableError
 
@@ -123,8 +124,9 @@ def command(
     """
     if uid is not None and user is not None:
         raise click.UsageError("--uid and --user exclude each other")
-    own = None if release else configuration.installed_in(sysconfdir)
-    release = release or site_handlers.release(sysconfdir)
+    asked = release
+    own = None if asked else configuration.installed_in(sysconfdir)
+    release = asked or site_handlers.release(sysconfdir)
     number, identity = submitter(uid, user)
     registry = load(sysconfdir, files, scripts=True)
     submitted = read_source(source, options, options_of(spank_lines(sysconfdir, files, (), registry)), program)
@@ -134,6 +136,8 @@ def command(
     # The commands of this machine know the options of its plugstack.conf, not those of --hooks.
     own = None if submitted.has_fields or (files and submitted.options) else own
     components, all_notes = requests_of(submitted, release, own)
+    if asked and release_of(asked) < NEWEST and submitted.has_options:
+        all_notes[0].append(f"options are read as in Slurm {RELEASE}: {asked} may lack some, or read them otherwise")
     sbatch.exclude_nodes(components)
     for component, (fields, notes) in enumerate(zip(components, all_notes, strict=True)):
         if number and not submitted.has_fields:

@@ -67,6 +67,11 @@ class Source:
         """Whether the text is a JSON object of fields."""
         return self.text.lstrip().startswith("{")
 
+    @property
+    def has_options(self) -> bool:
+        """Whether options of a command are to be read."""
+        return not self.has_fields and bool(self.words or any(sbatch.script_options(self.text)))
+
     def fields(self, release: str, notes: list[str], component: int = 0) -> dict[str, Any]:
         """Return the fields of the submission.
 

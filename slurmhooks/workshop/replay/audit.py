@@ -47,6 +47,8 @@ _FILLED = """
 """
 FILLED = frozenset((*_FILLED.split(), *filled.FILLED))
 """Fields of which a record does not tell whether the request had them, or Slurm filled them in."""
+DEFAULTS = {"account": "default_account", "partition": "default_partition"}
+"""What Slurm fills in: a job with another value has named it."""
 OF_ALL = frozenset((*filled.FILLED, "requeue"))
 """Those in which slurmctld gives all jobs that name nothing the same."""
 EMPTY = frozenset(
@@ -348,7 +350,8 @@ def _filled(base: Any, name: str, member: str | None, answers: LiveAnswers) -> C
         value = getter(job)
         if value is not None:  # otherwise it makes no difference to hide it
             answers.read.add(name)
-        return None if name in answers.hidden else value
+        hides = name in answers.hidden and (name not in DEFAULTS or value == getattr(job, DEFAULTS[name]))
+        return None if hides else value
 
     return get
 

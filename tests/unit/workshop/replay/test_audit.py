@@ -17,7 +17,7 @@ from slurmhooks.handlers.registry import Registry
 from slurmhooks.rules import source
 from slurmhooks.slurmctld.asking import Asking
 from slurmhooks.slurmctld.views import Views
-from slurmhooks.testing import FakeRecord, fake_nodes, fake_partitions
+from slurmhooks.testing import FakeRecord, fake_associations, fake_nodes, fake_partitions
 from slurmhooks.values import UNLIMITED
 from slurmhooks.workshop.replay.audit import Audited, Auditor
 from slurmhooks.workshop.testing.job_submit import struct_of
@@ -59,6 +59,7 @@ def rules(job):
 """
 GIVEN: dict[str, Any] = {
     "partitions": fake_partitions({"debug": {"flag_default": True, "default_time": 10}, "long": {}}, release=RELEASE),
+    "associations": fake_associations([{"user": "alice", "user_id": 1000, "account": "physics", "is_default": True}]),
     "nodes": fake_nodes({"n1": {"partitions": ["debug", "long"], "cpus": 8, "real_memory": 9000}}, release=RELEASE),
 }
 FIELDS: dict[str, list[Any]] = {
@@ -144,3 +145,13 @@ def test_equal_jobs_are_decided_once(registry: Registry) -> None:
             assert auditor.audit(job_of(number, {**job, "comment": str(number)})) is first
     assert before > 0
     assert answering.asked == before
+
+
+@pytest.mark.parametrize(("account", "compared"), [("chem_gpu", True), ("physics", False)])
+def test_an_account_that_slurm_has_not_filled_in(registry: Registry, account: str, compared: bool) -> None:
+    """A job in another account than its user's default one named it, so it is compared; others may have named none."""
+    auditor = Auditor(TABLES, registry, Answering())
+    job = {name: values[0] for name, values in FIELDS.items()} | {"account": account, "partition": "long", "qos": None}
+    with auditor.running():
+        audited = auditor.audit(job_of(1, job))
+    assert audited.unsure == f"it depends on whether the request had {'time_limit' if compared else 'account'}"

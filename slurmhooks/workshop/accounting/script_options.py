@@ -7,15 +7,20 @@ systems is not known here.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from slurmhooks.workshop.testing import sbatch
 
 if TYPE_CHECKING:
+    from slurmhooks.fields.rows import Release
     from slurmhooks.workshop.accounting import words
     from slurmhooks.workshop.testing.options.command_lines import Given
 
 BEFORE, AFTER = sbatch.WRAPPED.split("{}")
+ESCAPES_BLANKS = (24, 11)
+"""In this release a backslash keeps a blank from ending a word of a script's line, and in 22.05 it does not."""
+ESCAPED_BLANK = re.compile(r"^#SBATCH.*\\[ \t]", re.MULTILINE)
 
 
 def wrapped(script: str | None) -> str | None:
@@ -25,19 +30,24 @@ def wrapped(script: str | None) -> str | None:
     return script[len(BEFORE) : -len(AFTER)]
 
 
-def options(script: str, line: words.SubmitLine, notes: list[str]) -> tuple[list[list[Given]], set[str]]:
+def options(
+    script: str, line: words.SubmitLine, notes: list[str], release: Release
+) -> tuple[list[list[Given]], set[str]]:
     """Return the options of each component in a script, and the names of those that sbatch may not have read.
 
     Args:
         script: its text.
         line: the command line.
         notes: list to which notes on options and lines that cannot be read are added.
+        release: of Slurm.
 
     Raises:
-        SbatchError: sbatch would refuse an option.
+        SbatchError: sbatch would refuse an option, or this release may read it otherwise.
     """
     if "wrap" in {each.name for each in line.given} - line.possible:
         return [[]], set()
+    if release < ESCAPES_BLANKS and ESCAPED_BLANK.search(script):
+        raise sbatch.SbatchError("a blank behind a backslash")
     read = sbatch.options_in(script, notes, ())
     if wrapped(script) is None:
         return read or [[]], set()

@@ -40,6 +40,7 @@ from slurmhooks.workshop.testing.tables import tables_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from slurmhooks.fields.rows import Release
     from slurmhooks.wire.message import Raw
     from slurmhooks.workshop.testing.options.command_lines import Given
 
@@ -173,7 +174,7 @@ class Computing:
         nothing = AccountedRequest({}, self._members - {"user_id", "group_id"})
         if not line.program or heterogeneous or line.components:
             return nothing
-        options = _Options(line, kept, self._assume)
+        options = _Options(line, kept, self._assume, release_of(self._release))
         if options.components or "external" in options.given:  # it has no script
             return nothing
         fields: dict[str, Any] = {}
@@ -309,6 +310,7 @@ class _Options:
     line: words.SubmitLine
     kept: Kept
     assume: frozenset[str]
+    release: Release
     given: dict[str, str | None] = field(default_factory=dict)
     of_line: set[str] = field(default_factory=set)
     overriding: set[str] = field(default_factory=set)
@@ -350,7 +352,7 @@ class _Options:
             return _OF_SCRIPTS - self.overriding
         notes: list[str] = []
         try:
-            parts, unsure = script_options.options(self.kept.script, self.line, notes)
+            parts, unsure = script_options.options(self.kept.script, self.line, notes, self.release)
         except SbatchError:
             return _OF_SCRIPTS - self.overriding
         if notes:  # an option of a plugin, which may take the next word, or lines for other batch systems

@@ -21,9 +21,9 @@ OF_SBATCH = "#SBATCH --time=9\ntrue"
 NOTHING = {"time_limit": None, "account": None, "qos": None}
 
 
-def known(line: str, script: str, environment: str | None) -> dict[str, Any]:
+def known(line: str, script: str, environment: str | None, release: str = "24.11") -> dict[str, Any]:
     """Return the values of those of three fields that are known."""
-    request = Computing("24.11").request({**COLUMNS, "SubmitLine": line}, kept(script, environment))
+    request = Computing(release).request({**COLUMNS, "SubmitLine": line}, kept(script, environment))
     return {name: request.raws.get(name) for name in NOTHING if name not in request.unknown}
 
 
@@ -42,3 +42,11 @@ def test_lines_that_sbatch_has_not_read_decide_nothing(
 ) -> None:
     """With #PBS lines, only the command line is known; lines of --wrap give no option."""
     assert known(line, script, environment) == expected
+
+
+@pytest.mark.parametrize(("release", "is_known"), [("22.05", False), ("24.11", True)])
+def test_a_blank_behind_a_backslash(release: str, is_known: bool) -> None:
+    """Releases end a word at it or not, so an older one may have read other options than those that it shows."""
+    script = "#!/bin/sh\n#SBATCH --comment=a\\  --qos=high\n"
+    assert ("qos" in known("sbatch j.sh", script, "A=1\n", release)) == is_known
+    assert known("sbatch j.sh", script.replace("\\", ""), "A=1\n", release)["qos"] == b"high"

@@ -130,7 +130,7 @@ class Loaded:
                 load()
             except (ConfigError, LoadError) as error:
                 self.findings += error.findings
-                self.findings += _more_faults(error)
+                self.findings += more_faults(error)
         files = {handler.path for registry in self.all_registries() for handler in registry.all_handlers()}
         self.notes += [
             f"{each.filename}:{each.lineno}: {each.category.__name__}: {each.message}"
@@ -189,13 +189,12 @@ class Loaded:
         name, pattern, _ = plugstack.split(args)
         self.lacking += plugstack.unknown(args)
         folder = home.set_in_force()
-        where = f"plugstack.conf: {' '.join(args)}"
         files: list[str] = []
         lacks = site.lacks(name, pattern, folder)
         if lacks and folder is not None:
             self.lacking.append(site.lacking(args))
         elif pattern is not None and not lacks:
-            self._unmatched(where, [site.absolute(pattern, folder)])
+            self._unmatched("plugstack.conf", [site.absolute(pattern, folder)])
         named = loading.of_line(args)
         registry = named.load()
         self.notes += registry.notes
@@ -334,7 +333,7 @@ def _ended(path: Path, read: "Config") -> list[str]:
     ]
 
 
-def _more_faults(error: ConfigError | LoadError) -> list[str]:
+def more_faults(error: ConfigError | LoadError) -> list[str]:
     """Return the findings about rules of a configuration that has other errors, so that all are shown at once."""
     from slurmhooks.config.model import InvalidConfigError
 

@@ -51,8 +51,10 @@ def collect(
         link = path
         path, read = site.located_config(link)
     except ConfigError as error:
-        raise Findings(error.findings) from error
-    contents = _Contents(path.parent, home.is_deployed(str(path)), reads)
+        from slurmhooks.cli import whole_site  # which most deployments import in a child only
+
+        raise Findings([*error.findings, *whole_site.more_faults(error)]) from error
+    contents = _Contents(path, home.is_deployed(str(path)), reads)
     contents.file(path.name, "the folder")
     for pattern in read.hooks.paths:
         contents.matches(pattern, "[hooks] paths")
@@ -238,13 +240,14 @@ class _Contents:
     """The files and the findings so far.
 
     Args:
-        base: the folder of the configuration.
+        path: of the configuration.
         in_store: it is that of files that were deployed, whose modes are their own.
         reads: the files.
     """
 
-    def __init__(self, base: Path, in_store: bool, reads: bool) -> None:
-        self.base = base
+    def __init__(self, path: Path, in_store: bool, reads: bool) -> None:
+        self.path = path
+        self.base = path.parent
         self.files: dict[str, File] = {}
         self.findings: list[str] = []
         self.notes: list[str] = []
@@ -284,7 +287,9 @@ class _Contents:
                 return
             names = []
         if not names:
-            self.notes.append(f"{key}: no file matches {pattern}")
+            # In the words in which the set is loaded, so that `deploy` says it once.
+            where = key if key == PLUGSTACK else self.path
+            self.notes.append(f"{where}: no file matches {self.base / pattern}")
         for name in names:
             self.file(name if pattern.startswith("/") else os.path.relpath(name, self.base), key)
 
@@ -319,7 +324,7 @@ class _Contents:
         except ConfigError as error:
             self.findings += error.findings
             return
-        inner = _Contents(path.parent, self._in_store, self._reads)
+        inner = _Contents(path, self._in_store, self._reads)
         for pattern in (*read.hooks.paths, *read.hooks.data):
             inner.matches(pattern, f"{name}: [hooks]")
         for map_file in _maps(read):

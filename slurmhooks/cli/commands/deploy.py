@@ -198,7 +198,7 @@ def of_source(
             raise Findings(_for_editors(error, store, source, files)) from error
         finally:
             store.prune()
-    report.notes = [at_source(text, store, source) for text in report.notes]
+    report.notes = list(dict.fromkeys(at_source(text, store, source) for text in report.notes))
     report.asked = asks and controllers.are_asked(sysconfdir)
     if script is not None and not dry_run:
         # Only now: a Prolog in use is in force on the nodes once it is written.

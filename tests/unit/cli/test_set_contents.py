@@ -475,3 +475,25 @@ def test_what_a_set_has_lost_stays_an_error(site: "Site", run: "Call", loss: str
     assert run("off", "--all", "--sysconfdir", site.etc).exit_code == 0
     site.deploy()
     assert site.found() == []
+
+
+def test_patterns_that_match_nothing_are_noted_once(site: "Site") -> None:
+    """`deploy` names each pattern without files once, although the sources and their copy lack them."""
+    site.plugstack("required spank_python.so lustre.d/*.py fast")
+    (site.etc / "lustre.d").mkdir()
+    (site.etc / "slurmhooks.toml").write_text('[hooks]\npaths = ["hooks.d/*.py", "/etc/no*.py"]\ndata = ["x*.csv"]\n')
+    notes = [line for line in site.deploy().output.splitlines() if "no file matches" in line]
+    toml = f"{site.etc}/slurmhooks.toml: no file matches"
+    assert sorted(notes) == sorted([
+        f"{toml} {site.hooks}/*.py", f"{toml} /etc/no*.py", f"{toml} {site.etc}/x*.csv",
+        f"plugstack.conf: no file matches {site.etc}/lustre.d/*.py",
+    ])  # fmt: skip
+
+
+def test_a_wrong_table_hides_no_rule(site: "Site") -> None:
+    """`deploy` shows errors of rules with those of other tables, as `check` does."""
+    (site.etc / "slurmhooks.toml").write_text('[metrics]\nfoo = 1\n[[rule]]\nrule = "time_limit"\n')
+    result = site.call("deploy")
+    assert result.exit_code == 1
+    assert "metrics.foo: unknown key" in result.output
+    assert "there is no 'time_limit'" in result.output

@@ -274,7 +274,8 @@ def _never_called(registry: Registry, missing: list[str]) -> bool:
         return False
     from slurmhooks.site import variants
 
-    log.user(dispatch.report_findings(variants.never_called(registry, missing)))
+    what = "the installed plugin leaves out what the hooks need"
+    log.user(dispatch.report_findings(variants.never_called(registry, missing), what=what))
     return True
 
 

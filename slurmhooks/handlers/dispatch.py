@@ -368,8 +368,17 @@ def report_bug(what: str, error: BaseException, path: str | None = None) -> tupl
     return for_user(f"{what.split(' (')[0]} failed", error_id), error_id
 
 
-def report_findings(findings: Iterable[str], consequence: str = "no hook runs until this is fixed") -> str:
+def report_findings(
+    findings: Iterable[str],
+    consequence: str = "no hook runs until this is fixed",
+    what: str = "the hooks could not be loaded",
+) -> str:
     """Log the errors in hook files or the configuration under a new id.
+
+    Args:
+        findings: each may have several lines.
+        consequence: the state until they are corrected, for the log.
+        what: the same for users.
 
     Returns:
         the line for the user.
@@ -377,7 +386,7 @@ def report_findings(findings: Iterable[str], consequence: str = "no hook runs un
     error_id = _new_id()
     log.record("\n".join(findings), f"error {error_id}: ")
     log.record(f"error {error_id}: {consequence}; 'slurmhooks check' shows all that is wrong")
-    return for_user("the hooks could not be loaded", error_id)
+    return for_user(what, error_id)
 
 
 def for_user(what: str, error_id: str) -> str:

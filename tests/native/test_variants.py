@@ -28,6 +28,7 @@ def test_a_variant_that_lacks_a_callback(host: Host, with_manifest: bool) -> Non
     run = launch(host, "remote", "call sp init")
     assert run.one("call").failed
     assert "Slurm would never call handler hooks:user_init" in run
+    assert "slurmhooks: the installed plugin leaves out what the hooks need (error " in run
     assert "run 'slurmhooks install' without --lean" in run
 
 

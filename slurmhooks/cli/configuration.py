@@ -91,15 +91,22 @@ def without_lua(value: str, point: str) -> str:
 
 
 def runs_twice(sysconfdir: Path, value: str, point: str) -> bool:
-    """Tell whether a value of slurm.conf has Slurm's plugin lua, and that runs the same script as the set in force."""
+    """Tell whether a value of slurm.conf has Slurm's plugin lua, and that runs the script of the set in force.
+
+    The set has a copy of it; the script itself may have been edited since.
+    """
     from slurmhooks.site import sources as site
 
     if without_lua(value, point) == ",".join(names_in(value)):
         return False
     toml = Path(home.of(str(sysconfdir)), home.SET).resolve() / home.SOURCE
+    own = sysconfdir / f"{point}.lua"
     try:
         script = site.script_of(point, *site.located_config(toml))
-        return script is not None and Path(script).read_bytes() == (sysconfdir / f"{point}.lua").read_bytes()
+        if script is None:
+            return False
+        source = site.script_of(point, *site.located_config(Path(home.source_in(str(sysconfdir)))))
+        return (source is not None and own.samefile(source)) or Path(script).read_bytes() == own.read_bytes()
     except (ConfigError, LoadError, OSError):
         return False
 

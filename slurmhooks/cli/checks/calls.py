@@ -57,8 +57,7 @@ def never_called(loaded: whole_site.Loaded, sysconfdir: Path, folder: Path | Non
             for point, what in waiting.items()
             if what and not (folder / POINTS[point].plugin).exists()
         ]
-    if waiting["job_submit"]:
-        findings += _timeout(loaded.request_timeout, sysconfdir)
+    findings += _timeout(loaded.request_timeout, sysconfdir)
     if waiting["scrun"]:
         findings += _scrun_lua(waiting["scrun"], sysconfdir, folder)
     if has_lines and not loaded.findings and not loaded.disabled:

@@ -23,6 +23,8 @@ from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS
 KEYWORDS = ("required", "optional", "include")
 COMMANDS = {"local": ("srun",), "allocator": ("sbatch", "salloc", "scrontab")}
 """The commands whose options are known, by context."""
+WITHOUT = {"record": '; or set updates = "refuse" or "ignore"', "reservations": "; or name start and end"}
+"""How a ready-made rule does without an argument that a build lacks."""
 
 
 def never_called(lines: list[ManifestLine], plugin: Path) -> list[str]:
@@ -79,12 +81,11 @@ def needs_sources(registry: Registry, record: build_record.BuildRecord | None) -
         return []
     scripts = {handler.path for handler in registry.handlers("job_submit") if handler.path.endswith(loader.LUA)}
     handlers = [
-        f"{handler.where}: handler {handler.label} takes"
-        f" {', '.join(sorted(PRIVATE_ARGUMENTS.intersection(handler.names)))}: {NEEDS_SOURCES}"
-        + ('; or set updates = "refuse" or "ignore"' if handler.label.startswith("rule:") else "")
+        f"{handler.where}: handler {handler.label} takes {private}: {NEEDS_SOURCES}"
+        + (WITHOUT.get(private, "") if handler.label.startswith("rule:") else "")
         for handler in registry.all_handlers()
         # A Lua script takes all arguments, whatever it uses.
-        if PRIVATE_ARGUMENTS.intersection(handler.names)
+        if (private := ", ".join(sorted(PRIVATE_ARGUMENTS.intersection(handler.names))))
         and not handler.path.endswith(loader.LUA)
         and POINTS[handler.spec.point].called  # others get what slurmctld still knows, or nothing of it
     ]

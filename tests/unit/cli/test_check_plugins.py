@@ -65,6 +65,9 @@ def test_records_need_sources(site: Site, lines: list[str]) -> None:
     (site.etc / "slurmhooks.toml").write_text('[[rule]]\nrule = "time_ceiling"\nlimit = "1:00:00"\n')
     finding = site.found()[0]
     assert finding.endswith('; or set updates = "refuse" or "ignore"')
+    for rule, end in (("maintenance", "; or name start and end"), ("quota", "install the result")):
+        (site.etc / "slurmhooks.toml").write_text(f'[[rule]]\nrule = "{rule}"\n{"jobs = 1" * (rule == "quota")}\n')
+        assert site.found()[0].endswith(end)
 
 
 def test_rules_about_jobs_with_public_headers(site: Site, lines: list[str]) -> None:

@@ -50,6 +50,22 @@ def test_a_script_that_would_run_twice(site: Site) -> None:
     assert (site.found(), note in site.check().output) == ([], False)
 
 
+def test_a_script_that_is_edited(site: Site) -> None:
+    """The file that Slurm's plugin runs is the script of the set also while its text differs, before a deployment."""
+    script = site.etc / "job_submit.lua"
+    text = "function slurm_job_submit() return 0 end\nfunction slurm_job_modify() return 0 end\n"
+    script.write_text(text)
+    (site.etc / "slurmhooks.toml").write_text('[hooks]\npaths = []\n[job_submit]\nlua = "job_submit.lua"\n')
+    site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=python")
+    site.deploy()
+    script.write_text(f"{text}-- edited\n")
+    site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=lua")
+    (found,) = site.found()
+    assert found.endswith("it needs the line JobSubmitPlugins=python")
+    site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=lua,python")
+    assert "leave lua out" in site.check().output
+
+
 def test_another_script_of_slurms_plugin_stays(site: Site) -> None:
     """Slurm's job_submit.lua stays in the line unless its content is that of the set's script, and no note says else.
 
@@ -77,8 +93,8 @@ def test_another_script_of_slurms_plugin_stays(site: Site) -> None:
     [("", 5, None), ("", 5.5, "5"), ("MessageTimeout=60", 30, None), ("MessageTimeout=3", 2, "1.5")],
 )
 def test_a_time_limit_that_clients_do_not_wait_for(site: Site, waits: str, timeout: float, most: str | None) -> None:
-    """A request may take at most half of the time for which sbatch waits, which slurm.conf may set."""
-    path = site.file(SUBMIT)
+    """A request may take at most half of the time for which sbatch waits, also before the first handler."""
+    path = site.file("")
     (site.etc / "slurmhooks.toml").write_text(f'[hooks]\npaths = ["{path}"]\n[job_submit]\ntimeout = {timeout}\n')
     site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=python", waits)
     found = site.found()

@@ -169,7 +169,7 @@ class Mail(Deliveries):
     digest: str | None = key(
         TEXT,
         None,
-        'how long mails to the same recipients are collected for one, such as "10m"; by default none are',
+        'how long mails of a user to the same recipients are collected for one, such as "10m"; by default none are',
         check=duration,
     )
 

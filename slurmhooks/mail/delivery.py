@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Delivers mails: in order for each recipient, and several to the same recipients at once if they are collected."""
+"""Delivers mails: those of a user to the same recipients in order, and several of them at once if they are collected.
+
+A user may name anybody as the recipient of a mail, so it keeps no mail of another user waiting.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ TOLD = "told.json"
 REPEAT = 86400.0
 """Seconds after which the log has the same again."""
 MOST = 1000
-"""Recipients in the file."""
+"""Users with recipients in the file."""
 LONGEST = 200
 """Characters of each: users may write a hundred thousand."""
 
@@ -49,7 +52,8 @@ class MailDelivery(CallDelivery):
         self._followers: list[Record] = []  # what is delivered with the record of this turn
 
     def _order(self, message: bytes) -> tuple[str, ...]:
-        return addresses(read(message)[0][-1].lower())
+        arguments, environment = read(message)
+        return (" ".join((environment.get("SLURM_JOB_USER", ""), *addresses(arguments[-1].lower()))),)
 
     def _due(self, record: Record) -> float:
         if record.tries or record.hurried:

@@ -232,7 +232,7 @@ def digest(mails: tuple[Mail, ...], tell: Callable[[str], None]) -> Mail:
     """Return one mail with the subjects of all; a single mail as it is.
 
     Args:
-        mails: to the same recipients, oldest first.
+        mails: of a user to the same recipients, oldest first.
         tell: logs a refused recipient.
     """
     last = mails[-1]

@@ -85,26 +85,42 @@ def test_of_two_programs_that_start_in_the_same_hundredth_the_older_one_comes_fi
 
 @pytest.mark.parametrize("seed", range(8))
 def test_order_of_each_recipient(site: Site, seed: int) -> None:
-    """Whichever attempts fail: each recipient gets each mail once, in order; nobody waits for somebody else's mail."""
+    """Whichever attempts fail: the mails of a user to the same recipients come once each, in order."""
     draw = random.Random(seed)
     site.configure("backoff = 0.01\nbackoff_limit = 0.02\n")
     site.hooks(
         "import random\n@hook.mail\ndef handle(mail, event):\n"
         f"    if random.Random(f'{seed} {{mail.subject}} {{event.attempt}}').random() < 0.3:\n"
-        "        raise OSError('away')\n    note(mail.recipients, mail.subject)\n"
+        "        raise OSError('away')\n    note(mail.user, mail.recipients, mail.subject)\n"
     )
-    sent = [(draw.choice(["a", "b", "a,b", "c"]), f"{number}") for number in range(20)]
-    for to, subject in sent:
-        site.mail(subject, to)
+    sent = [(draw.choice(["alice", "bob"]), draw.choice(["a", "b", "a,b"]), f"{number}") for number in range(20)]
+    for user, to, subject in sent:
+        site.mail(subject, to, JOB_USER=user)
     until = time.monotonic() + 60
     while site.waiting():
         assert time.monotonic() < until
         time.sleep(min(site.deliver(), 0.02))
-    got = [(str(to), str(subject)) for to, subject in site.notes()]
+    got = [tuple(map(str, note)) for note in site.notes()]
     assert sorted(got) == sorted(sent)
-    for each in "abc":
-        own = [mail for mail in sent if each in mail[0].split(",")]
-        assert [mail for mail in got if each in mail[0].split(",")] == own
+    for key in {mail[:2] for mail in sent}:
+        assert [mail for mail in got if mail[:2] == key] == [mail for mail in sent if mail[:2] == key]
+
+
+@pytest.mark.parametrize("to", ["bob", "BOB", "bob,alice", "alice,bob,carol"])
+@pytest.mark.parametrize("digest", ["", 'digest = "1s"\n'])
+def test_a_user_decides_nothing_about_the_mails_of_others(site: Site, to: str, digest: str) -> None:
+    """A mail that always fails keeps no other user's mail to the same recipient, and is not collected with it."""
+    site.configure(f"backoff = 3600\n{digest}")
+    site.hooks(
+        "@hook.mail\ndef handle(mail):\n    assert all('odd' not in each.subject for each in mail.collected)\n"
+        "    note(mail.user, mail.recipients, len(mail.collected))\n"
+    )
+    site.mail("odd", to, JOB_USER="alice")
+    site.mail("fine", "bob", JOB_USER="bob")
+    time.sleep(1.1 if digest else 0)
+    site.deliver()
+    assert site.notes() == [["bob", "bob", 1]]
+    assert site.waiting() == 1
 
 
 def test_send(site: Site, smtp: Smtp) -> None:
@@ -233,7 +249,7 @@ def test_another_address_of_a_service(site: Site, chat: Chat, status: int) -> No
 
 
 def test_a_digest(site: Site) -> None:
-    """Mails to the same recipients are one once the first has waited; others are not collected with them."""
+    """Mails of a user to the same recipients are one once the first has waited; others are not collected with them."""
     site.configure('digest = "1s"\n')
     body = "    note(mail.recipients, mail.subject, mail.text, len(mail.collected))\n"
     site.hooks(f"@hook.mail\ndef handle(mail):\n{body}")

@@ -54,6 +54,11 @@ class Action(NamedTuple):
         return f"{self.kind} {'node' if self.job_id is None else 'job'} {self.target}"
 
     @property
+    def owner(self) -> tuple[str, object]:
+        """Whom it concerns: the user of a job, or a node."""
+        return ("node", self.target) if self.job_id is None else ("user", self.about["user_id"])
+
+    @property
     def line(self) -> str:
         """The text as it leaves this process: one line, escaped, then cut; the reason of a drain keeps the mark."""
         return one_line(self.text, LONGEST, self.mark if self.kind == "drain" else "")

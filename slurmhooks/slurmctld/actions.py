@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from slurmhooks.fields import JobFields
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from slurmhooks.fields.classes import Computations
+    from slurmhooks.handlers.registry import Handler
     from slurmhooks.slurmctld.table import Table
     from slurmhooks.wire.tables import Tables
 
@@ -39,16 +41,24 @@ class Acting(Asking):
     """Questions of one run, and the actions that its handler stages.
 
     Attributes:
-        staged: the actions, each once.
+        staged: the actions, each once. What a user or node has more than `at_most` of, of which none is taken, is there
+            without its text and values: one user may have very many long ones.
         rule: the label of the handler.
         mark: ends each reason by this rule that stays at a job or node.
     """
 
-    def __init__(self, tables: Tables, query: Callable[[bytes], bytes], rule: str) -> None:
+    def __init__(self, tables: Tables, query: Callable[[bytes], bytes], handler: Handler) -> None:
         super().__init__(tables, query)
-        self.staged: dict[tuple[str, str, str], Action] = {}
-        self.rule = rule
-        self.mark = ending(rule)
+        schedule: Any = handler.schedule
+        self.rule = handler.label
+        self.mark = ending(handler.label)
+        self._most: int = schedule.at_most
+        self.clear()
+
+    def clear(self) -> None:
+        """Stage nothing."""
+        self.staged: dict[tuple[str, str, int], Action] = {}
+        self._counts: Counter[tuple[str, object]] = Counter()
 
     def stage(self, action: Action, row: Any) -> None:
         """Add an action, unless its job or node is already as it would make it; a blank text becomes the rule's name.
@@ -59,8 +69,15 @@ class Acting(Asking):
             return
         if action.kind in TEXTS and not action.wrong and not action.text.strip():
             action = action._replace(text=self.rule)
-        of_text = action.kind in ("notify", "update")
-        self.staged.setdefault((action.kind, action.target, (action.text or action.wrong) if of_text else ""), action)
+        text = (action.text or action.wrong) if action.kind in ("notify", "update") else ""
+        key = action.kind, action.target, hash(text)
+        if key in self.staged:
+            return
+        self._counts[action.owner] += 1
+        if self._counts[action.owner] > self._most:
+            about = {name: value for name, value in action.about.items() if name == "user_id"}
+            action = action._replace(text="", wrong="", about=about, fields={}, message=b"")
+        self.staged[key] = action
 
 
 def _given(name: str, text: object) -> tuple[str, str]:

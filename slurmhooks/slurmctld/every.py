@@ -83,7 +83,7 @@ class Rules:
 
     def _turn(self, handler: Handler, query: Query, turns: Turns) -> None:
         """Run a rule that is due, unless another process has, or this slurmctld is not in control."""
-        asking = Acting(self._tables, query, handler.label)
+        asking = Acting(self._tables, query, handler)
         missed = self._claim(handler, asking, turns)
         if missed is None:
             return
@@ -209,7 +209,7 @@ def staged(handler: Handler, views: ActingViews, asking: Acting) -> Outcome:
     """
     around = _MayRepeat()
     while True:
-        asking.staged.clear()
+        asking.clear()
         around.count += 1
         around.repeats = False
         arguments = views.arguments(handler.names, asking)
@@ -301,9 +301,8 @@ def limited(actions: list[Action], most: int) -> tuple[list[Action], list[Left]]
 
 
 def _by_owner(actions: Iterable[Action]) -> dict[tuple[str, object], list[Action]]:
-    """Return actions by whom they concern: the user of a job, or a node."""
+    """Return actions by whom they concern."""
     groups: dict[tuple[str, object], list[Action]] = {}
     for action in actions:
-        owner = ("node", action.target) if action.job_id is None else ("user", action.about["user_id"])
-        groups.setdefault(owner, []).append(action)
+        groups.setdefault(action.owner, []).append(action)
     return groups

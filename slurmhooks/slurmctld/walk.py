@@ -35,6 +35,8 @@ OTHER_LOCKS = ("license", "qos", "association")
 """The tables whose rows may come and go during a call, because slurmctld does not hold their locks meanwhile."""
 SAME = {"record": "details.submit_time"}
 """The member besides the key that tells whether a row is still of the same object, by the name of its table."""
+REPEATED = {"record": ("user_id", "restart_cnt")}
+"""The members that tell whether it nevertheless is: a job that was requeued has a new time of submission."""
 
 
 def with_pointers(table: Table, members: Iterable[str]) -> tuple[int, ...]:
@@ -168,7 +170,7 @@ class Walk:
         rows = self.rows[at : at + size]
         table, wanted = self.whole, []
         if self.asking.sparse:
-            places = with_pointers(self.whole, [*self._read.always, member])
+            places = with_pointers(self.whole, [*self._read.always, *REPEATED.get(self.whole.name, ()), member])
             table, wanted = part_of(self.whole, places), [members_item(places)]
         place = self.asking.tables.place(self.whole.name)
         result = self.asking.ask(What.ROWS, place, 0, *wanted, *((0, _key(row.raw(self._key))) for row in rows))
@@ -184,7 +186,12 @@ class Walk:
             self._found[at, member] = None
 
     def _is_same(self, row: Row, found: Packed) -> bool:
-        return all(row.raw(name) == found.raw(name) for name in self._read.always if name in self.sent.places)
+        if all(row.raw(name) == found.raw(name) for name in self._read.always if name in self.sent.places):
+            return True
+        if self.sent is not self.whole or self.whole.name not in REPEATED:
+            return False
+        user, count = ((row.raw(name), found.raw(name)) for name in REPEATED[self.whole.name])
+        return user[0] == user[1] and _number(count[0]) < _number(count[1])
 
 
 def members_item(places: Iterable[int]) -> tuple[int, bytes]:
@@ -194,6 +201,10 @@ def members_item(places: Iterable[int]) -> tuple[int, bytes]:
 
 def _key(raw: Raw) -> bytes:
     return number_value(raw) if isinstance(raw, int) else text_value(raw if isinstance(raw, bytes) else None)
+
+
+def _number(raw: Raw) -> int:
+    return raw if isinstance(raw, int) else 0
 
 
 class Row(Struct):

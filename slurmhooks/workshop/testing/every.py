@@ -34,7 +34,7 @@ def handle(registry: Registry, hook: str, given: Mapping[str, Any]) -> Outcome:
     records = {table: fake_table(name, given[name], release) for name, table in LISTS.items()}
     outcomes, views = [], ActingViews(tables)
     for handler in registry.handlers(hook):
-        asking = Acting(tables, FakeSlurmctld(tables, records, {}), handler.label)
+        asking = Acting(tables, FakeSlurmctld(tables, records, {}), handler)
         outcome = staged(handler, views, asking)
         planned = plan(handler, outcome, list(asking.staged.values()))
         if planned.verdict != "done":

@@ -163,8 +163,9 @@ TEXT = st.text(st.characters() | st.characters(max_codepoint=0x200) | st.sampled
 @example(text=" \n", kind="drain")
 def test_every_text_leaves_as_one_line(text: str, kind: str) -> None:
     """It acts on no terminal, is no longer than Slurm takes, and a reason that stays ends with the rule's mark."""
-    asking = Acting.__new__(Acting)
-    asking.staged, asking.rule, asking.mark = {}, "rule:rule", " (rule:rule)"
+    anything: Any = None
+    handler: Any = SimpleNamespace(label="rule:rule", schedule=SimpleNamespace(at_most=10))
+    asking = Acting(anything, anything, handler)
     row = SimpleNamespace(_struct=SimpleNamespace(raw=lambda _: 0), reason=None, priority=5)
     asking.stage(Action(kind, "n1", text, None, (False, None), {}, asking.mark, wrong="" if text else "none"), row)
     for action in asking.staged.values():

@@ -2,6 +2,7 @@
 """When periodic handlers run, and when one that is due may begin."""
 
 import time
+import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ from slurmhooks.hooks.points import HOOKS
 from slurmhooks.hooks.schedule import Schedule
 from slurmhooks.slurmctld import every
 from slurmhooks.slurmctld.actions import Acting, ActingViews
+from slurmhooks.testing import FakeRecord, fake_jobs
 from slurmhooks.wire.message import decode
 from slurmhooks.wire.protocol import What
 from slurmhooks.worker.claims import Claim
@@ -281,7 +283,7 @@ def test_a_job_that_goes_does_not_fail_the_run(
                 slurmctld.records["record"] = jobs(9 - len(tables), job_state=0)
         return answer
 
-    asking = Acting(TABLES, query, handler.label)
+    asking = Acting(TABLES, query, handler)
     outcome = every.staged(handler, ActingViews(TABLES), asking)
     planned = every.plan(handler, outcome, list(asking.staged.values()))
     assert (planned.verdict, len(tables)) == (verdict, attempts)
@@ -289,3 +291,60 @@ def test_a_job_that_goes_does_not_fail_the_run(
         left = 10 - attempts
         assert {action.text for action in planned.actions} == {str(left)}
         assert len(planned.actions) == left
+
+
+def test_a_job_that_is_requeued_does_not_fail_the_run(tmp_path: Path) -> None:
+    """Its owner may do that all the time; it is the same job with the same texts, although it has a new time."""
+    file = tmp_path / "site.py"
+    file.write_text(
+        "from slurmhooks import hook\n"
+        '@hook.every("5m")\n'
+        "def rule(jobs):\n"
+        "    for job in jobs.values():\n"
+        "        job.hold(str(len(job.submit_line)))\n"
+    )
+    (handler,) = loader.load([loader.Source(path=str(file))]).handlers("every")
+    slurmctld, count = Slurmctld(jobs(9, job_state=0)), 0
+
+    def query(question: bytes) -> bytes:
+        """Answer; then all jobs are requeued."""
+        nonlocal count
+        answer, count = slurmctld(question), count + 1
+        slurmctld.records["record"] = jobs(9, job_state=0, submit_time=1000 + count, restart_cnt=count)
+        return answer
+
+    asking = Acting(TABLES, query, handler)
+    planned = every.plan(handler, every.staged(handler, ActingViews(TABLES), asking), list(asking.staged.values()))
+    assert (planned.verdict, len(planned.actions)) == ("done", 9)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "job.cancel(job.comment)",
+        "job.notify(job.comment)",
+        "job.update(comment='x' + job.comment)",
+        "job.update(name='x' + job.comment, comment='y')",
+    ],
+)
+def test_actions_of_a_user_take_little_memory(tmp_path: Path, line: str) -> None:
+    """Those that are too many are not kept with their texts and values, which may be long."""
+    file = tmp_path / "site.py"
+    file.write_text(
+        "from slurmhooks import hook\n"
+        '@hook.every("5m", at_most=3)\n'
+        "def rule(jobs):\n"
+        f"    for job in jobs.values():\n        {line}\n"
+    )
+    (handler,) = loader.load([loader.Source(path=str(file))]).handlers("every")
+    texts = [FakeRecord(release="24.11", job_id=number, job_state=1, comment="c" * 500_000) for number in range(1, 61)]
+    asking = Acting(TABLES, Slurmctld(fake_jobs(texts, release="24.11")), handler)
+    tracemalloc.start()
+    try:
+        outcome = every.staged(handler, ActingViews(TABLES), asking)
+        kept = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    planned = every.plan(handler, outcome, list(asking.staged.values()))
+    assert [left.text for left in planned.left] == ["60 actions on jobs of user 1000, and at_most=3"]
+    assert kept < 60 * 500_000 // 2

@@ -70,7 +70,7 @@ def command(sysconfdir: Path, files: tuple[Path, ...]) -> None:
         raise click.UsageError("there is no periodic handler: mark a function with @hook.every")
     slurmctld = connect(sysconfdir)
     views = ActingViews(slurmctld.tables)
-    rules = [_try(handler, views, Acting(slurmctld.tables, slurmctld.query(), handler.label)) for handler in handlers]
+    rules = [_try(handler, views, Acting(slurmctld.tables, slurmctld.query(), handler)) for handler in handlers]
     output.result(rules, _show)
     fine = all(rule.verdict == "done" and all(each.left is None for each in rule.actions) for rule in rules)
     sys.exit(0 if fine else 1)

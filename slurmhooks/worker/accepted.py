@@ -26,6 +26,8 @@ MOST_SECONDS = 10.0
 KEPT_SECONDS = 2 * MOST_SECONDS + 1
 """How long an entry counts unless its job is in the queue. Jobs have the second of their creation: one of an entry that
 is forgotten is older than each request that still waits for its job, so it is not taken for that one's."""
+CLOCK_REALTIME_COARSE = 5
+"""That of time() in C (time.h of Linux), by which slurmctld gives a job its second: behind others until a tick."""
 AMOUNTS = 6
 """Number of amounts of an entry."""
 BUCKETS = 1024
@@ -40,7 +42,7 @@ class Entry(NamedTuple):
     Attributes:
         key: what stands for the quota and whose it is.
         until: when it is forgotten, in seconds of the monotonic clock.
-        at: when it was accepted, in seconds since the epoch.
+        at: when it was accepted, in seconds since the epoch, by the clock of slurmctld.
         user_id: the owner of its job.
         amounts: what its job will have.
     """
@@ -85,7 +87,8 @@ class Accepted:
         ends = [row[1] for row in self._rows(key)]
         way = ends.index(min(ends))  # of one that was never written, or is over
         place = _bucket(key) * WAYS + way
-        values = key, time.monotonic() + KEPT_SECONDS, time.time(), user_id, *amounts
+        at = time.clock_gettime(CLOCK_REALTIME_COARSE)
+        values = key, time.monotonic() + KEPT_SECONDS, at, user_id, *amounts
         _ENTRY.pack_into(self._memory, place * _ENTRY.size, *values)
         self._staged.append(place)
 

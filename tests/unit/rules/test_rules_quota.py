@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Quotas: what a user or an account has in the queue, with requests whose jobs the queue does not show yet."""
 
+import ctypes
 import os
 import signal
 import time
@@ -247,6 +248,16 @@ def test_a_killed_worker_keeps_nobody_out(memory: accepted.Accepted) -> None:
     assert [entry.user_id for entry in memory.of(key)] == [1000]
 
 
+@pytest.mark.slow
+def test_the_second_of_an_entry_is_one_of_slurm(memory: accepted.Accepted) -> None:
+    """It is not after the second that time() in C returns later, as for the job: that is behind others until a tick."""
+    libc, keys = ctypes.CDLL(None), [accepted.key_of("rule:quota", str(user)) for user in range(4)]
+    for key in keys:
+        time.sleep(1 - time.time() % 1)
+        memory.add(key, 1000, [1.0] * accepted.AMOUNTS)
+        assert int(memory.of(key)[0].at) <= libc.time(None)
+
+
 WAITS = {"wait": 0.3, "wait long": 9.5}
 
 
@@ -260,8 +271,8 @@ def test_never_more_than_the_quota(rules: Rules, monkeypatch: pytest.MonkeyPatch
     No job is created later than MOST_SECONDS after its request was accepted.
     """
     now = [1e9 + 0.2]
-    for clock in ("time", "monotonic"):
-        monkeypatch.setattr(time, clock, lambda: now[0])
+    for clock in ("time", "monotonic", "clock_gettime"):
+        monkeypatch.setattr(time, clock, lambda *_: now[0])
     monkeypatch.setattr(accepted, "shared", accepted.Accepted())
     registry, flying, queue = rules(f"{RULE}jobs = 2"), list[tuple[float, int]](), dict[int, dict[str, Any]]()
     for event in events:

@@ -6,11 +6,16 @@ from __future__ import annotations
 import grp
 import os
 import pwd
+import time
 from typing import Any
 
 from slurmhooks.job_submit.model import owner_of
 from slurmhooks.values import text_to_c
 from slurmhooks.wire.protocol import Fact
+
+KEPT_SECONDS = 60.0
+"""How long the groups of other users are remembered."""
+_kept: dict[int, tuple[float, frozenset[str]]] = {}
 
 
 class Users:
@@ -126,6 +131,22 @@ def name_and_groups(user_id: int) -> tuple[str | None, frozenset[str]]:
     except KeyError:
         return None, frozenset()
     return entry.pw_name, frozenset(_groups_of(entry.pw_name, entry.pw_gid))
+
+
+def kept_groups(user_id: int) -> frozenset[str]:
+    """Return the groups of a user whose job is in the queue, as the name service said within a minute.
+
+    The queue may have jobs of hundreds of users, and slurmctld holds its locks meanwhile. A user whom the name service
+    does not know has a group without a name, as in an outage.
+    """
+    until, groups = _kept.get(user_id, (0.0, frozenset()))
+    if time.monotonic() < until:
+        return groups
+    name, groups = name_and_groups(user_id)
+    if name is None:
+        return frozenset((str(user_id),))
+    _kept[user_id] = time.monotonic() + KEPT_SECONDS, groups
+    return groups
 
 
 def is_group(name: str) -> bool:

@@ -4,6 +4,7 @@
 import json
 import re
 import shlex
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -33,14 +34,15 @@ def in_force(site: Site, keys: str, workers: int = 1) -> None:
     site.cluster.deploy()
 
 
-def at_once(site: Site, *commands: str) -> int:
-    """Run commands of alice at once; return how many of them have submitted something."""
-    script = "".join(f"({command} && echo accepted) & " for command in commands)
-    done = site.run("sh", "-c", f"{script} wait")
+def at_once(site: Site, *commands: str, user: str = "alice") -> int:
+    """Run commands of a user at once; return how many of them have submitted something."""
+    script = "".join(f"({command}; echo exit $?) & " for command in commands)
+    done = site.run("sh", "-c", f"{script} wait", user=user)
     others = [line for line in done.stderr.splitlines() if not re.search(r"\(rule:quota\)$|Job violates", line)]
     assert not others, others + site.logged().splitlines()[-20:]
-    assert done.stdout.count("accepted") + done.stderr.count("(rule:quota)") == len(commands), done.stderr
-    return done.stdout.count("accepted")
+    accepted = done.stdout.count("exit 0")
+    assert accepted + done.stderr.count("(rule:quota)") == len(commands), done.stdout + done.stderr
+    return accepted
 
 
 def queued(site: Site, form: str = "%i") -> list[str]:
@@ -132,3 +134,20 @@ def test_gpus_need_no_slurmdbd(site: Site) -> None:
     site.cluster.wait(lambda: sorted(queued(site, "%t")) == ["PD", "R"])
     assert "now 3 GPUs, and the job would add 2 GPUs" in site.refused("-t10", "--gres=gpu:a100:2")
     site.submit("-t10", "--gres=gpu:1")
+
+
+def test_a_group_has_one_quota(site: Site) -> None:
+    """What squeue shows of all members of a group is within its quota, also when they submit at once."""
+    site.cluster.root("sh", "-ec", "groupadd -f project; gpasswd -a alice project; gpasswd -a bob project", check=True)
+    in_force(site, 'per = "group"\ngroups = ["project"]\njobs = 5', workers=4)
+    with ThreadPoolExecutor() as both:
+        parts = both.map(lambda user: at_once(site, *[SBATCH] * 12, user=user), ("alice", "bob"))
+        assert sum(parts) == 5
+    shown = site.cluster.root("squeue", "-h", "-r", "-o", "%u").stdout.split()
+    assert len(shown) == 5
+    rows = json.loads(site.run("slurmhooks", "quota", "--group", "project", "--json", user="root").stdout)
+    assert [(row["per"], row["whose"], row["used"], row["limit"]) for row in rows] == [("group", "project", 5.0, 5.0)]
+    for user in ("alice", "bob"):
+        assert "group project may have at most 5 jobs in the queue; now 5 jobs" in site.refused("-t10", user=user)
+    site.cluster.root("scancel", "-u", shown[0])
+    site.submit("-t10", user="bob" if shown[0] == "alice" else "alice")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A rule on what a user or an account has in the queue, together with the request."""
+"""A rule on what a user, an account or a group has in the queue, together with the request."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from slurmhooks.fields.constants import JobState
 from slurmhooks.handlers.registry import SKIP
@@ -19,9 +19,10 @@ from slurmhooks.job_submit.bounds.counts import GPU, Counts
 from slurmhooks.job_submit.model import owner_of
 from slurmhooks.job_submit.strings import NotationError, Tres
 from slurmhooks.job_submit.unchanged import Unchanged
-from slurmhooks.job_submit.users import split_names
+from slurmhooks.job_submit.users import kept_groups, split_names
 from slurmhooks.rules import resources
 from slurmhooks.rules.base import Rule
+from slurmhooks.rules.conditions import first_group
 from slurmhooks.rules.kinds import Count, counted, matches, matches_any_case
 from slurmhooks.rules.ready.sizes import GOING
 from slurmhooks.values import Unlimited, text_from_c, text_to_c
@@ -29,6 +30,7 @@ from slurmhooks.worker import accepted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from typing import Self
 
     from slurmhooks.job_submit.model import Job
     from slurmhooks.rules.request import Request
@@ -48,18 +50,22 @@ TRES = {"nodes": "node", "cpus": "cpu", "gpus": GPU}
 """Names of Slurm's TRES."""
 HOURS = {"cpu_hours": "cpus", "gpu_hours": "gpus"}
 """Amounts that depend on the time limit, and of what."""
+OWNERS = {"user": "user_id", "account": "account", "group": "user_id"}
+"""The field of a record that says whose a job is."""
 PLACES = {"partitions": "partition", "qos": "qos", "accounts": "account"}
 """Keys that say where a job is, and the field of a record that has it."""
 
 
 class Quota(Rule):
-    """All jobs of a user, or of an account, may have only so much together.
+    """All jobs of a user, of an account, or of the members of a Unix group, may have only so much together.
 
     What counts is in slurmctld's queue: pending, running and suspended jobs, each task of an array as one. With
     ``partitions``, ``qos`` or ``accounts``, only jobs there count. Pending jobs count with the most that Slurm can give
     to them, running ones with what they have got, and hours with the whole time limit. A request that was accepted
     counts for some seconds also before the queue shows its job, so that parallel submissions cannot exceed the quota.
     If Slurm itself refuses it afterwards, or it was only a test (--test-only), it counts for these seconds, too.
+
+    Each group that ``groups`` names has the quota; the jobs of a user count for the first of them in which the user is.
 
     Slurm's own GrpTRES, GrpTRESMins (with AccountingStorageEnforce=safe) and MaxSubmitJobs do the same where accounting
     enforces limits; this rule is for clusters without that, and for limits by partition.
@@ -69,7 +75,7 @@ class Quota(Rule):
     left_to_slurm: ClassVar[str] = (
         "the most nodes, CPUs and GPUs that Slurm can give; a job without --time is refused if hours are limited"
     )
-    per: Literal["user", "account"] = Field(default="user", description="whose jobs count together")
+    per: Literal["user", "account", "group"] = Field(default="user", description="whose jobs count together")
     jobs: Count | None = Field(default=None, description="the most jobs and tasks of arrays")
     nodes: Count | None = Field(default=None, description="the most nodes; of two jobs on one node, each counts it")
     cpus: Count | None = Field(default=None, description="the most CPUs")
@@ -81,13 +87,19 @@ class Quota(Rule):
     after_refusal: ClassVar[int] = SKIP
     text: ClassVar[str] = "{whose} may have at most {limit} in the queue; now {reserved}, and the job would add {asked}"
     placeholders: ClassVar[dict[str, str]] = {
-        "whose": "the user or the account",
+        "whose": "the user, the account or the group",
         "limit": "the quota",
         "reserved": "what pending and running jobs have, and requests that were accepted a moment ago",
         "asked": "what the job would add",
     }
     code: ClassVar[str | None] = "ESLURM_ACCOUNTING_POLICY"
     example: ClassVar[str] = 'per = "user"\npartitions = ["gpu"]\njobs = 20\ngpus = 8'
+
+    @model_validator(mode="after")
+    def _has_groups(self) -> Self:
+        if self.per == "group" and not self.groups:
+            raise ValueError('per = "group": name the groups that have this quota in groups')
+        return self
 
     @property
     def limits(self) -> dict[str, float]:
@@ -155,13 +167,15 @@ class Quota(Rule):
             if (moves or own[name] > before) and present[name] - before + own[name] > limit:
                 said = {"limit": limit, "reserved": present[name] - before, "asked": own[name]}
                 words = {key: _amount(value, AMOUNTS[name]) for key, value in said.items()}
-                name_of = (request.user or whose) if self.per == "user" else request.account
+                name_of = {"user": request.user or whose, "account": request.account, "group": whose}[self.per]
                 self.refuse(request, whose=f"{self.per} {name_of}", **words)
 
     def _whose(self, request: Request) -> str | None:
-        """Return whose quota a job needs: a user id, or the name of an account; None if that is not known."""
+        """Return whose quota a job needs: a user id, the name of an account or a group; None if that is not known."""
         if self.per == "user":
             return str(owner_of(request.job))
+        if self.per == "group":
+            return first_group(request.groups, self.groups)
         return None if request.account is None else in_records(request.account)
 
     def _is_stranger(self, request: Request, account: str) -> bool:
@@ -193,21 +207,22 @@ class Quota(Rule):
     # The queue
 
     def in_queue(self, jobs: Any, job: Job, whose: str) -> Counter[str]:
-        """Return what the jobs of a user or an account in slurmctld's queue have.
+        """Return what the jobs of a user, an account or a group in slurmctld's queue have.
 
         Args:
             jobs: slurmctld's table.
             job: any request, which knows the cluster.
-            whose: a user id, or the name of an account.
+            whose: a user id, or the name of an account or a group.
         """
         return self.of_each(jobs, job, whose).get(whose, Counter())
 
     def of_each(self, jobs: Any, job: Job, whose: str | None = None) -> dict[str, Counter[str]]:
-        """Return the same for all users or accounts with jobs that count, or for one."""
+        """Return the same for all users, accounts or groups with jobs that count, or for one."""
         totals: dict[str, Counter[str]] = {}
         for kind, count in self._going(jobs, job, whose):
-            if kind.job_state in GOING and self._is_counted(kind):
-                total = totals.setdefault(str(kind.user_id if self.per == "user" else kind.account), Counter())
+            owner = self._owner(kind) if kind.job_state in GOING and self._is_counted(kind) else None
+            if owner is not None and whose in (None, owner):
+                total = totals.setdefault(owner, Counter())
                 for name, amount in self._amounts(kind, job).items():
                     total[name] += amount * count  # type: ignore[assignment]
         return totals
@@ -224,14 +239,23 @@ class Quota(Rule):
             yield from self._kinds(jobs, whose, *names, *times, job_state=state)
 
     def _kinds(self, jobs: Any, whose: str | None, *more: str, **fields: Any) -> Iterable[tuple[Any, int]]:
-        """Yield records of jobs that do not differ in what counts, and how many there are of each."""
-        own = "user_id" if self.per == "user" else "account"
+        """Yield records of jobs that do not differ in what counts, and how many there are of each.
+
+        slurmctld does not know the members of groups: for a group, these are the jobs of all users.
+        """
+        own = OWNERS[self.per]
         places = (field for key, field in PLACES.items() if getattr(self, key))
         names = list(dict.fromkeys(("job_state", own, *more, *places)))
-        if whose is not None:
+        if whose is not None and self.per != "group":
             fields[own] = int(whose) if self.per == "user" else whose
         for values, count in jobs.counts(*names, **fields).items():
             yield SimpleNamespace(**dict(zip(names, values, strict=True))), count
+
+    def _owner(self, record: Any) -> str | None:
+        """Return for whom a job in the queue counts; None: its user is in none of the groups."""
+        if self.per == "group":
+            return first_group(kept_groups(record.user_id), self.groups)
+        return str(getattr(record, OWNERS[self.per]))
 
     def _is_counted(self, record: Any) -> bool:
         """Tell whether a job is where the quota counts; one that names several partitions is in any of them."""
@@ -274,8 +298,8 @@ class Quota(Rule):
     def effect(self) -> str:
         """Describe the rule."""
         most = ", ".join(_amount(limit, AMOUNTS[name]) for name, limit in self.limits.items())
-        whose = "Your jobs" if self.per == "user" else "The jobs of an account"
-        return f"{whose} that wait or run may have together at most: {most}."
+        whose = {"user": "Your jobs", "account": "The jobs of an account", "group": "The jobs of a group"}
+        return f"{whose[self.per]} that wait or run may have together at most: {most}."
 
 
 def _not_shown(entries: list[Entry], shown: Counter[tuple[int, int]]) -> list[float]:

@@ -131,6 +131,7 @@ REQUESTS: dict[str, list[tuple[str, dict[str, Any], bool]]] = {
               ("cpu_hours = 0.5", {**ONE, "user_name": "alice", "time_limit": 60}, False),
               ('per = "account"\njobs = 0', {**ONE, "account": "phys"}, False),
               ('per = "account"\njobs = 0', {}, False),
+              ('per = "group"\ngroups = ["astro"]\njobs = 0', {**ONE, "groups": {"astro": 7}}, False),
               ("cpu_hours = 0.5", {**ONE, "user_name": "alice", "time_limit": 90}, True)],
     "notice": [('message = "partition {partition} closes; use {where}"', ONE, False)],
     "require": [('field = "comment"', {}, False), ('field = "comment"\nallowed = ["a*"]', {"comment": "x"}, True),

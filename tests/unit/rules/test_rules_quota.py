@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Quotas: what a user or an account has in the queue, with requests whose jobs the queue does not show yet."""
+"""Quotas: what a user, an account or a group has in the queue, with requests whose jobs the queue does not show yet."""
 
 import ctypes
 import os
@@ -13,7 +13,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from slurmhooks.errors import LoadError
 from slurmhooks.fields.constants import JobState
+from slurmhooks.job_submit import users
+from slurmhooks.rules import conditions
 from slurmhooks.rules.ready import quota
 from slurmhooks.testing import FakeJob, FakeRecord, fake_associations, fake_jobs, fake_partitions, run
 from slurmhooks.values import UNLIMITED
@@ -98,6 +101,89 @@ LIMITS = [
 def test_what_is_in_the_queue(rules: Rules, lines: str, fields: dict[str, Any], passes: bool) -> None:
     """What pending and running jobs have, and what the job would add, must be within each limit."""
     assert is_accepted(rules(RULE + lines), job(**fields), *QUEUE) == passes
+
+
+MEMBERS = {1000: {"physics", "staff"}, 1001: {"physics"}, 1002: {"chem", "physics"}, 1003: {"staff"}}
+"""Users and their groups."""
+OF_GROUPS = f'{RULE}per = "group"\n'
+
+
+@pytest.fixture
+def members(monkeypatch: pytest.MonkeyPatch) -> dict[int, set[str]]:
+    """What the name service knows of users, by user id."""
+    known = dict(MEMBERS)
+    monkeypatch.setattr(users, "_kept", {})
+    monkeypatch.setattr(
+        users, "name_and_groups", lambda user: (f"u{user}", frozenset(known[user])) if user in known else (None, set())
+    )
+    monkeypatch.setattr(conditions, "is_group", lambda name: any(name in groups for groups in known.values()))
+    return known
+
+
+def of_member(user: int, **fields: Any) -> FakeJob:
+    """Return the request of a user with the groups of MEMBERS."""
+    return job(user_id=user, user_name=f"u{user}", groups=dict.fromkeys(MEMBERS[user], 1), **fields)
+
+
+@pytest.mark.parametrize(
+    ("lines", "user", "passes"),
+    [
+        ('groups = ["physics"]\njobs = 11', 1000, True),
+        ('groups = ["physics"]\njobs = 10', 1000, False),
+        ('groups = ["physics"]\njobs = 10', 1002, False),
+        ('groups = ["physics"]\njobs = 0', 1003, True),
+        ('groups = ["chem", "physics"]\njobs = 2', 1002, True),
+        ('groups = ["chem", "physics"]\njobs = 1', 1002, False),
+        ('groups = ["chem", "physics"]\njobs = 10', 1001, True),
+        ('groups = ["physics"]\npartitions = ["gpu"]\njobs = 1', 1001, True),
+        ('groups = ["physics"]\ncpus = 56', 1001, True),
+        ('groups = ["physics"]\ncpus = 55', 1001, False),
+    ],
+)
+@pytest.mark.usefixtures("members")
+def test_groups(rules: Rules, lines: str, user: int, passes: bool) -> None:
+    """The jobs of all members count together, for the first group of the rule in which their user is."""
+    assert is_accepted(rules(OF_GROUPS + lines), of_member(user), *QUEUE) == passes
+
+
+@pytest.mark.usefixtures("members")
+def test_accepted_requests_of_other_members_count(rules: Rules) -> None:
+    """A request counts for all members of the group from its answer on, also when the queue shows its job."""
+    registry = rules(f'{OF_GROUPS}groups = ["physics", "chem"]\njobs = 2')
+    assert is_accepted(registry, of_member(1000))
+    assert is_accepted(registry, of_member(1001))
+    assert not is_accepted(registry, of_member(1002))
+    shown = [record(user, user_id=user, submit_time=int(time.time())) for user in (1000, 1001)]
+    assert not is_accepted(registry, of_member(1002), *shown)
+    ended = [record(1, user_id=1000, submit_time=int(time.time()), job_state=JobState.JOB_COMPLETE), shown[1]]
+    assert is_accepted(registry, of_member(1002), *ended)
+
+
+def test_an_outage_of_the_name_service(rules: Rules, members: dict[int, set[str]]) -> None:
+    """A user who does not exist any more is in no group; if the groups are not known either, nobody is accepted."""
+    registry = rules(f'{OF_GROUPS}groups = ["physics"]\njobs = 1')
+    assert is_accepted(registry, of_member(1000), record(1, user_id=77))
+    members.clear()
+    assert not is_accepted(registry, of_member(1001), record(1, user_id=78))
+
+
+def test_groups_are_remembered_for_a_minute(
+    rules: Rules, members: dict[int, set[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user who leaves the group counts for it until the groups are asked for again."""
+    registry = rules(f'{OF_GROUPS}groups = ["physics"]\njobs = 1')
+    assert not is_accepted(registry, of_member(1000), record(1, user_id=1001))
+    members[1001] = {"staff"}
+    assert not is_accepted(registry, of_member(1000), record(1, user_id=1001))
+    later = time.monotonic() + users.KEPT_SECONDS
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    assert is_accepted(registry, of_member(1000), record(1, user_id=1001))
+
+
+def test_a_quota_of_groups_names_them(rules: Rules) -> None:
+    """Without groups, nobody has the quota."""
+    with pytest.raises(LoadError, match="name the groups that have this quota"):
+        rules(f"{OF_GROUPS}jobs = 1")
 
 
 def test_waiting_jobs_count_with_the_most(rules: Rules) -> None:
@@ -263,9 +349,13 @@ WAITS = {"wait": 0.3, "wait long": 9.5}
 
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.sampled_from(["submit", "array", "create", "create", "end", *WAITS]), max_size=40))
-@example(["submit", "create", "end", "wait", "submit", "wait long", "wait", "submit", "submit"])
-def test_never_more_than_the_quota(rules: Rules, monkeypatch: pytest.MonkeyPatch, events: list[str]) -> None:
+@pytest.mark.usefixtures("members")
+@given(
+    st.lists(st.sampled_from(["submit", "other", "array", "create", "create", "end", *WAITS]), max_size=40),
+    st.sampled_from(["user", "group"]),
+)
+@example(["submit", "create", "end", "wait", "submit", "wait long", "wait", "submit", "submit"], "user")
+def test_never_more_than_the_quota(rules: Rules, monkeypatch: pytest.MonkeyPatch, events: list[str], per: str) -> None:
     """Whatever the order in which requests are accepted and jobs are created and end, no more than the quota exist.
 
     No job is created later than MOST_SECONDS after its request was accepted.
@@ -274,26 +364,30 @@ def test_never_more_than_the_quota(rules: Rules, monkeypatch: pytest.MonkeyPatch
     for clock in ("time", "monotonic", "clock_gettime"):
         monkeypatch.setattr(time, clock, lambda *_: now[0])
     monkeypatch.setattr(accepted, "shared", accepted.Accepted())
-    registry, flying, queue = rules(f"{RULE}jobs = 2"), list[tuple[float, int]](), dict[int, dict[str, Any]]()
+    lines = "jobs = 2\n" if per == "user" else 'jobs = 2\nper = "group"\ngroups = ["physics"]\n'
+    registry, flying, queue = rules(RULE + lines), list[tuple[float, int, int]](), dict[int, dict[str, Any]]()
     for event in events:
         if event in WAITS:
             now[0] += WAITS[event]
             flying = [each for each in flying if now[0] < each[0] + accepted.MOST_SECONDS]  # Slurm refuses them
-        elif event in ("submit", "array"):
-            tasks = 2 if event == "array" else 1
-            request = job(array_inx="1-2") if tasks > 1 else job()
+        elif event in ("submit", "other", "array"):
+            tasks, user = 2 if event == "array" else 1, 1001 if event == "other" else 1000
+            request = of_member(user, **({"array_inx": "1-2"} if tasks > 1 else {}))
             if is_accepted(registry, request, *(record(number, **fields) for number, fields in queue.items())):
-                flying.append((now[0], tasks))
+                flying.append((now[0], tasks, user))
         elif event == "create" and flying:
-            number, tasks = len(queue) + 1, flying.pop(len(flying) // 2)[1]
+            number, (_, tasks, user) = len(queue) + 1, flying.pop(len(flying) // 2)
             array = {"array_job_id": number, "array_task_cnt": tasks} if tasks > 1 else {}
-            queue[number] = {"submit_time": int(now[0]), **array}
+            queue[number] = {"submit_time": int(now[0]), "user_id": user, **array}
         elif event == "end":
             going = [fields for fields in queue.values() if "job_state" not in fields]
             if going:
                 going[0]["job_state"] = JobState.JOB_COMPLETE
         present = [fields for fields in queue.values() if "job_state" not in fields]
-        assert sum(tasks for _, tasks in flying) + sum(fields.get("array_task_cnt", 1) for fields in present) <= 2
+        exist = [(user, tasks) for _, tasks, user in flying]
+        exist += [(fields["user_id"], fields.get("array_task_cnt", 1)) for fields in present]
+        for some in ({1000}, {1001}) if per == "user" else ({1000, 1001},):
+            assert sum(tasks for user, tasks in exist if user in some) <= 2
 
 
 def test_the_memory_has_room_for_each_amount() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Show what users and accounts have in the queue, and what the rules `quota` permit."""
+"""Show what users, accounts and groups have in the queue, and what the rules `quota` permit."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class Row:
-    """One limit of a quota, and what a user or an account has of it.
+    """One limit of a quota, and what a user, an account or a group has of it.
 
     Attributes:
         rule: the label of the rule.
-        per: "user" or "account".
-        whose: the name of the user, or the user id without one; or of the account.
+        per: "user", "account" or "group".
+        whose: the name of the user, or the user id without one; or of the account or the group.
         what: the key of the limit, such as cpu_hours.
         used: what pending and running jobs have; null: without an end, as of a job without a time limit.
         limit: the most.
@@ -40,13 +40,14 @@ class Row:
 @click.command("quota")
 @click.option("--user", help="Only this user.")
 @click.option("--account", help="Only this account.")
+@click.option("--group", help="Only this group.")
 @parameters.sysconfdir_option
 @output.json_option(list[Row])
-def command(user: str | None, account: str | None, sysconfdir: Path) -> None:
-    """Show what users and accounts have in the queue, and what the rules `quota` permit.
+def command(user: str | None, account: str | None, group: str | None, sysconfdir: Path) -> None:
+    """Show what users, accounts and groups have in the queue, and what the rules `quota` permit.
 
-    Run this command as root or SlurmUser on the machine of slurmctld. Users and accounts without jobs that count are
-    not shown.
+    Run this command as root or SlurmUser on the machine of slurmctld. Users, accounts and groups without jobs that
+    count are not shown.
     """
     # pydantic, on which rules stand, is slow to import.
     from slurmhooks.job_submit.bounds.cluster import Cluster
@@ -69,11 +70,11 @@ def command(user: str | None, account: str | None, sysconfdir: Path) -> None:
     jobs, cluster = views.table("jobs", asking), Cluster(lambda name: views.table(name, asking))
     nothing: Any = SimpleNamespace(_release=views.job._release, _cluster=cluster, default_partition=None)
     rows = []
-    wanted = {"user": user, "account": account and in_records(account)}
+    wanted = {"user": user, "account": account and in_records(account), "group": group}
     for rule in (rule for rule in rules if isinstance(rule, Quota)):
         for whose, total in rule.of_each(jobs, nothing).items():
             name = (name_and_groups(int(whose))[0] or whose) if rule.per == "user" else whose
-            if (user is None and account is None) or wanted[rule.per] == name:
+            if not any(wanted.values()) or wanted[rule.per] == name:
                 rows += _rows(rule, name, total)
     output.result(sorted(rows, key=lambda row: (row.rule, row.whose)), _show)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from docs.command_line import command_line_page
 from docs.markdown import code, doc, page
+from docs.spank_callbacks import PLACES
 from docs.spank_pages import spank_page, spank_releases_page
 from slurmhooks import scrun, testing
 from slurmhooks.cli_filter.command_options import NAMES
@@ -23,7 +24,6 @@ from slurmhooks.job_submit import constants, model, strings
 from slurmhooks.rules import describe
 from slurmhooks.rules.describe import table
 from slurmhooks.site.sources import FILE_NAME
-from slurmhooks.spank import callbacks
 
 FOLDER = Path(__file__).resolve().parent / "reference"
 
@@ -105,10 +105,7 @@ def hooks_page() -> str:
         'A failure is a `Reject`, or a bug with `on_error="fail"`, on a `required` line of `plugstack.conf`.\n',
         table(
             ("callback", "context", "process", "user", "when", "effect of a failure"),
-            (
-                (f"`{it.callback}`", f"`{it.context}`", it.program, it.user, it.when, it.failure)
-                for it in callbacks.PLACES
-            ),
+            ((f"`{it.callback}`", f"`{it.context}`", it.program, it.user, it.when, it.failure) for it in PLACES),
         ),
     )
 

@@ -6,9 +6,10 @@ import inspect
 from pathlib import Path
 
 from docs.markdown import code, page
+from docs.spank_callbacks import PLACES
+from docs.spank_functions import FUNCTIONS, SINCE
 from slurmhooks.hooks.points import CONTEXTS
 from slurmhooks.rules.describe import table
-from slurmhooks.spank import callbacks, functions
 from slurmhooks.spank import fields as spank_fields
 from slurmhooks.spank.calls import Where
 
@@ -44,27 +45,24 @@ def spank_releases_page() -> str:
     titles = ("in spank.h", "in Python", "since", *contexts)
     return page(
         "# SPANK: releases and contexts\n",
-        f"{functions.SINCE} is the oldest release that was examined: its features may be older.\n"
+        f"{SINCE} is the oldest release that was examined: its features may be older.\n"
         "If something works only in some callbacks of a context, the cell names these callbacks.\n",
         "## Callbacks\n",
-        table(titles, (_callback(name) for name in dict.fromkeys(place.callback for place in callbacks.PLACES))),
+        table(titles, (_callback(name) for name in dict.fromkeys(place.callback for place in PLACES))),
         "## Items\n",
         table(
             titles,
-            (
-                [f"`{it.item}`", f"`spank.{_spelled(it)}`", functions.SINCE, *_cells(it.where)]
-                for it in spank_fields.ITEMS
-            ),
+            ([f"`{it.item}`", f"`spank.{_spelled(it)}`", SINCE, *_cells(it.where)] for it in spank_fields.ITEMS),
         ),
         "## Functions\n",
-        table(titles, ([f"`{it.name}`", f"`{it.python}`", it.since, *_cells(it.where)] for it in functions.FUNCTIONS)),
+        table(titles, ([f"`{it.name}`", f"`{it.python}`", it.since, *_cells(it.where)] for it in FUNCTIONS)),
     )
 
 
 def _callback(name: str) -> list[str]:
-    places = {place.context for place in callbacks.PLACES if place.callback == name}
+    places = {place.context for place in PLACES if place.callback == name}
     cells = ["yes" if context in places else "" for context in CONTEXTS]
-    return [f"`slurm_spank_{name}`", f"`hook.spank.{name}`", functions.SINCE, *cells]
+    return [f"`slurm_spank_{name}`", f"`hook.spank.{name}`", SINCE, *cells]
 
 
 def _spelled(item: spank_fields.Item) -> str:

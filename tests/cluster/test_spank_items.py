@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from docs.spank_callbacks import DROPPED, PLACES, ROOT, USER, Place
 from slurmhooks.hooks.points import HOOKS
-from slurmhooks.spank.callbacks import DROPPED, PLACES, ROOT, USER, Place
 from slurmhooks.spank.calls import TASK
 from slurmhooks.spank.fields import ITEMS, Item
 from tests.cluster.spank.runs import ALICE, RUNS, Run, Truth, job_of, step_of

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.spank.callbacks import PLACES
+from docs.spank_callbacks import PLACES
+from docs.spank_functions import FUNCTIONS
 from slurmhooks.spank.fields import ITEMS
-from slurmhooks.spank.functions import FUNCTIONS
 from tests.cluster.spank.site import HERE, PLUGSTACK, SLURM_CONF, Site, job_id_of
 from tests.cluster.test_spank_failures import ROWS, Result
 

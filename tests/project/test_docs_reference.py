@@ -11,12 +11,12 @@ import click
 import pytest
 
 from docs.command_line import commands
+from docs.spank_callbacks import PLACES
 from slurmhooks import fields
 from slurmhooks.config import model as config
 from slurmhooks.fields import rows
 from slurmhooks.hooks.points import CONTEXTS, HOOKS
 from slurmhooks.job_submit import constants, model
-from slurmhooks.spank import callbacks
 from slurmhooks.spank import fields as spank_fields
 from slurmhooks.spank.model import Spank
 from tests.project.docs_pages import PROJECT, REFERENCE
@@ -33,7 +33,7 @@ def test_reference_has_every_hook() -> None:
     assert [cell for cell in cells if cell.startswith("hook.")] == [
         f"hook.{name}" for name in sorted(HOOKS, key=lambda name: (name.startswith("spank."), name.startswith("cli_")))
     ]
-    for place in callbacks.PLACES:
+    for place in PLACES:
         assert f"| `{place.callback}` | `{place.context}` |" in REFERENCE["hooks"]
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A table of callbacks and contexts: which program runs them, as whom and when, and what a failure does.
 
-For the documentation; tests check it on real daemons. No process of Slurm imports this module.
+Tests check it on real daemons.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A table of the functions of spank.h: their equivalents in Python, and where and since when they work.
-
-For the documentation. No process of Slurm imports this module.
-"""
+"""A table of the functions of spank.h: their equivalents in Python, and where and since when they work."""
 
 from __future__ import annotations
 

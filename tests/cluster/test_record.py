@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.recording.contents import Contents
+from slurmhooks.workshop.recorded import Contents
 from slurmhooks.workshop.replay.fixture import compare, replay
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import HOOKS_D, Site, prepare

@@ -23,7 +23,6 @@ from slurmhooks.jobcomp.segment import Record, Segment
 from slurmhooks.log import visible
 from slurmhooks.lua import finding, job_fields, slurm_table
 from slurmhooks.lua.runtime import LuaState, ScriptError
-from slurmhooks.recording.contents import Contents
 from slurmhooks.recording.file import FIRST_LINE, Kind, RecordingError, compressed, encoded, split
 from slurmhooks.rules import catalogue
 from slurmhooks.rules.lines import LINES
@@ -31,10 +30,11 @@ from slurmhooks.scrun import oci
 from slurmhooks.scrun.configs import merge_environment, rootless
 from slurmhooks.scrun.errors import BundleError
 from slurmhooks.site import manifest
-from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import MessageError, Packed, decode
 from slurmhooks.wire.tables import Member, Table, Tables
+from slurmhooks.workshop.recorded import Contents
 from slurmhooks.workshop.testing import sbatch
+from slurmhooks.workshop.testing.answers import read_answer
 from slurmhooks.workshop.testing.sbatch.options import OPTIONS
 from slurmhooks.workshop.testing.tables import tables_of
 

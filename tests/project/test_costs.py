@@ -39,7 +39,6 @@ from slurmhooks.scrun import oci
 from slurmhooks.scrun.configs import merge_environment, rootless
 from slurmhooks.scrun.mount_points import inside
 from slurmhooks.testing import FakeJob, FakeSpank
-from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import Message, Packed, decode, pack
 from slurmhooks.wire.protocol import Type
 from slurmhooks.workshop.accounting.assumed import ASSUMABLE
@@ -48,6 +47,7 @@ from slurmhooks.workshop.accounting.saved import Saved
 from slurmhooks.workshop.accounting.submission import Computing, kept
 from slurmhooks.workshop.cli.tally import Tally
 from slurmhooks.workshop.testing import sbatch
+from slurmhooks.workshop.testing.answers import read_answer
 from slurmhooks.workshop.testing.tables import tables_of
 from tests.costs import cost, processor_time
 from tests.unit.workshop.accounting.outputs import output
@@ -326,11 +326,11 @@ READ_BY: dict[str, str] = {
     "cli.tally": "log",
     "recording.request": "recorded",
     "recording.file": "recorded",
-    "recording.contents": "recorded",
+    "workshop.recorded": "recorded",
     "recording.page": "",
     "recording.recorder": "",
     "wire.message": "message",
-    "wire.answers": "message",
+    "testing.answers": "message",
     "wire.tables": "",
     "wire.protocol": "",
 }

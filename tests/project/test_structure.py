@@ -35,6 +35,7 @@ LAYERS = (
     ("rules",),
     ("entry",),
     ("types",),
+    ("workshop.recorded",),
     ("workshop.testing",),
     ("testing",),
     ("workshop.accounting",),

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks._version import __version__
 from slurmhooks.job_submit.strings import NotationError
 from slurmhooks.processes import process
-from slurmhooks.recording.contents import ACCOUNTING
 from slurmhooks.recording.file import FIRST_LINE, Kind, compressed, encoded
 from slurmhooks.recording.recorder import BLOCK, name_service
 from slurmhooks.recording.request import Recorded, blanked, encode_partial
@@ -25,6 +24,7 @@ from slurmhooks.wire.protocol import Type
 from slurmhooks.workshop.accounting.export import SCRIPTS, VARIABLES
 from slurmhooks.workshop.accounting.saved import SavedError
 from slurmhooks.workshop.accounting.submission import AccountedRequest, Computing, Kept, kept
+from slurmhooks.workshop.recorded import ACCOUNTING
 from slurmhooks.workshop.testing.tables import tables_of
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from slurmhooks.workshop.testing.job_submit import missing_fields
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slurmhooks.recording.contents import Contents
+    from slurmhooks.workshop.recorded import Contents
     from slurmhooks.workshop.testing.job_submit import FakeStruct
 
 TEXTS: dict[str, tuple[str, ...]] = {

@@ -11,11 +11,11 @@ from slurmhooks.fields import COUNTERS
 from slurmhooks.fields.rows import release_of, stored
 from slurmhooks.handlers.similar import present
 from slurmhooks.job_submit.views import Views
-from slurmhooks.recording.contents import ACCOUNTING
 from slurmhooks.slurmctld.asking import Struct
 from slurmhooks.values import text_from_c
 from slurmhooks.wire.message import MessageError, decode
 from slurmhooks.wire.protocol import DEFERRED
+from slurmhooks.workshop.recorded import ACCOUNTING
 from slurmhooks.workshop.replay.answers import advice, remedy
 from slurmhooks.workshop.replay.report import (
     NO_ACCOUNT,

@@ -19,9 +19,9 @@ from slurmhooks.workshop.testing.job_submit import unset
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from slurmhooks.recording.contents import Contents
     from slurmhooks.recording.request import Recorded
     from slurmhooks.wire.tables import Table, Tables
+    from slurmhooks.workshop.recorded import Contents
 
 NEW_GRES = (23, 11)
 """The first release that writes ``gres/gpu`` where older ones write ``gres:gpu``."""

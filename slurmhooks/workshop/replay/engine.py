@@ -17,11 +17,11 @@ from slurmhooks.job_submit.service import Service
 from slurmhooks.log import log
 from slurmhooks.processes.settings import Settings
 from slurmhooks.recording.file import join, split
-from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import decode
 from slurmhooks.workshop.replay import clock
 from slurmhooks.workshop.replay.answers import NotRecordedError
 from slurmhooks.workshop.replay.views import views_of
+from slurmhooks.workshop.testing.answers import read_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,10 +16,10 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.job_submit import request as submitted
-from slurmhooks.recording.contents import Contents
 from slurmhooks.slurmctld.asking import Asking
 from slurmhooks.wire.message import decode
 from slurmhooks.wire.protocol import Type
+from slurmhooks.workshop.recorded import Contents
 from slurmhooks.workshop.replay import clock, hooks, run
 from slurmhooks.workshop.replay.answers import Answers, Snapshots
 from slurmhooks.workshop.replay.convert import Conversions

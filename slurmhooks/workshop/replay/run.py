@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from slurmhooks.errors import SlurmhooksError
-from slurmhooks.recording.contents import Contents
 from slurmhooks.recording.file import MAX_FRAME
 from slurmhooks.wire.tables import FILE_NAME
+from slurmhooks.workshop.recorded import Contents
 from slurmhooks.workshop.replay.compare import Comparison
 from slurmhooks.workshop.replay.convert import Conversion, Conversions
 from slurmhooks.workshop.replay.engine import Decision, Reader, notes_of, unpack_results

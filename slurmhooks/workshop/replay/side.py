@@ -20,8 +20,8 @@ from slurmhooks.workshop.replay import clock
 if TYPE_CHECKING:
     from types import FrameType
 
-    from slurmhooks.recording.contents import Contents
     from slurmhooks.recording.request import Recorded
+    from slurmhooks.workshop.recorded import Contents
     from slurmhooks.workshop.replay.convert import Conversions
     from slurmhooks.workshop.replay.engine import Engine
 
@@ -75,8 +75,8 @@ def main(task: Task) -> None:
     from slurmhooks.errors import ConfigError, LoadError
     from slurmhooks.files import trusted
     from slurmhooks.job_submit.request import HOOKS
-    from slurmhooks.recording.contents import Contents
     from slurmhooks.wire.tables import installed
+    from slurmhooks.workshop.recorded import Contents
     from slurmhooks.workshop.replay import hooks
     from slurmhooks.workshop.replay.answers import Answers, Snapshots
     from slurmhooks.workshop.replay.convert import Conversions

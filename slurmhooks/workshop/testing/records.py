@@ -14,9 +14,9 @@ from slurmhooks.processes.settings import Settings
 from slurmhooks.site_factor import service as priority
 from slurmhooks.slurmctld.views import Views
 from slurmhooks.values import text_to_c
-from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import Message, decode, texts_value
 from slurmhooks.wire.protocol import VARIABLES, Type
+from slurmhooks.workshop.testing.answers import read_answer
 from slurmhooks.workshop.testing.controller_variables import of_record
 from slurmhooks.workshop.testing.job_submit import FakeRecord, release_of_view, struct_of
 from slurmhooks.workshop.testing.slurmctld import FakeSlurmctld, fake_table

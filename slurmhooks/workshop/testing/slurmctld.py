@@ -18,9 +18,9 @@ from slurmhooks.job_submit.views import Views
 from slurmhooks.processes.settings import Settings
 from slurmhooks.slurmctld.observation import WHOSE
 from slurmhooks.values import text_to_c
-from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import Message, decode, read_text, text_value
 from slurmhooks.wire.protocol import Fact, Type, What
+from slurmhooks.workshop.testing.answers import read_answer
 from slurmhooks.workshop.testing.job_submit import (
     FakeJob,
     FakeRecord,

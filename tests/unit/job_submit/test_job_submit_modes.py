@@ -18,9 +18,9 @@ from slurmhooks.log import log
 from slurmhooks.processes.settings import Settings
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.testing import FakeJob, FakeRecord, run
-from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import Message, decode, text_value
 from slurmhooks.wire.protocol import DEFERRED, EXCLUDED_HANDLER, Flag, Status, Type
+from slurmhooks.workshop.testing.answers import read_answer
 from slurmhooks.workshop.testing.job_submit import request_of
 from slurmhooks.workshop.testing.slurmctld import Unwatched
 from slurmhooks.workshop.testing.tables import tables_of

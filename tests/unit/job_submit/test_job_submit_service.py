@@ -16,9 +16,9 @@ from slurmhooks.slurmctld.asking import Asking
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.testing import FakeJob
 from slurmhooks.wire import message
-from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import Message, decode, text_value
 from slurmhooks.wire.protocol import EXCLUDED_HANDLER, Status, Type, What
+from slurmhooks.workshop.testing.answers import read_answer
 from slurmhooks.workshop.testing.job_submit import request_of
 from slurmhooks.workshop.testing.tables import tables_of
 from tests.costs import cost

@@ -13,9 +13,9 @@ from slurmhooks.lua import job_submit
 from slurmhooks.lua.job_submit import Options
 from slurmhooks.processes.settings import Settings
 from slurmhooks.testing import FakeJob, FakeRecord
-from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import Message, decode
 from slurmhooks.wire.protocol import DEFERRED, Status, Type
+from slurmhooks.workshop.testing.answers import read_answer
 from slurmhooks.workshop.testing.job_submit import request_of, struct_of
 from slurmhooks.workshop.testing.tables import tables_of
 

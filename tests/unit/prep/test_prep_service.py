@@ -10,10 +10,10 @@ from slurmhooks.prep.service import Service
 from slurmhooks.processes.settings import Settings
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.testing import FakeRecord, run
-from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import Message, decode, texts_value
 from slurmhooks.wire.protocol import VARIABLES, Type
 from slurmhooks.wire.tables import Tables
+from slurmhooks.workshop.testing.answers import read_answer
 from slurmhooks.workshop.testing.tables import tables_of
 
 HOOKS = """

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.recording.contents import END, START, Contents
 from slurmhooks.recording.file import FIRST_LINE, MAX_FRAME, Frame, Kind, RecordingError, encoded
+from slurmhooks.workshop.recorded import END, START, Contents
 from slurmhooks.workshop.testing.tables import tables_of
 
 WRONG = [(Kind.START, key) for key in START] + [(Kind.END, key) for key in END]

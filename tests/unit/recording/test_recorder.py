@@ -9,13 +9,13 @@ import pytest
 from slurmhooks.collector.recording_sink import RecordingSink
 from slurmhooks.recording import page as shared
 from slurmhooks.recording import recorder as module
-from slurmhooks.recording.contents import Contents
 from slurmhooks.recording.file import create
 from slurmhooks.recording.page import RecordingPage
 from slurmhooks.recording.recorder import REQUEST, ROWS, Limits, Recorder, pack_report
 from slurmhooks.recording.request import Recorded, Rows
 from slurmhooks.wire.message import Message
 from slurmhooks.wire.protocol import Type
+from slurmhooks.workshop.recorded import Contents
 from slurmhooks.workshop.testing.tables import tables_of
 
 TABLES = tables_of("24.11")

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmhooks.recording.contents import Contents
 from slurmhooks.recording.file import (
     FIRST_LINE,
     Frame,
@@ -22,6 +21,7 @@ from slurmhooks.recording.file import (
     split,
 )
 from slurmhooks.recording.request import Recorded, Rows, decode_recorded, decode_rows
+from slurmhooks.workshop.recorded import Contents
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=8)
 FRAMES = [

@@ -14,9 +14,9 @@ from slurmhooks.processes.settings import Settings
 from slurmhooks.rules import source
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.testing import FakeJob
-from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import Message, decode
 from slurmhooks.wire.protocol import Type
+from slurmhooks.workshop.testing.answers import read_answer
 from slurmhooks.workshop.testing.job_submit import request_of
 from slurmhooks.workshop.testing.tables import tables_of
 from tests.unit.slurmctld.decided import decision

@@ -16,7 +16,6 @@ from slurmhooks.files import slurm_conf
 from slurmhooks.log import visible
 from slurmhooks.lua import finding
 from slurmhooks.lua.library import NoLuaError
-from slurmhooks.recording.contents import Contents
 from slurmhooks.recording.file import RecordingError, check_access
 from slurmhooks.workshop.adopt import commands, differences, requests, setup, slurms_plugin, spelling, steps, trial
 from slurmhooks.workshop.adopt.answers import TrialRequest
@@ -24,6 +23,7 @@ from slurmhooks.workshop.adopt.parser import NoParserError
 from slurmhooks.workshop.adopt.report import AdoptReport, Compared, Differs, Used
 from slurmhooks.workshop.adopt.script import Script
 from slurmhooks.workshop.adopt.values import Remark, Settings
+from slurmhooks.workshop.recorded import Contents
 
 TITLES = {
     "job_desc": "fields of the request (job_desc)",

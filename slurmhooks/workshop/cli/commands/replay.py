@@ -13,11 +13,11 @@ import click
 from slurmhooks.cli import output, progress
 from slurmhooks.cli.findings import BadInput, word
 from slurmhooks.log import visible
-from slurmhooks.recording.contents import ACCOUNTING
 from slurmhooks.recording.file import RecordingError, check_access
 from slurmhooks.wire.message import MessageError
 from slurmhooks.wire.tables import FILE_NAME, TableError, Tables, parse
 from slurmhooks.workshop.cli.anonymity import Name, Numbered
+from slurmhooks.workshop.recorded import ACCOUNTING
 from slurmhooks.workshop.replay.report import NO_ACCOUNT, Change, Example, ReplayReport, Share
 from slurmhooks.workshop.replay.run import Options, ReplayError, replay
 from slurmhooks.workshop.testing.tables import tables_of

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from slurmhooks.job_submit.model import Job
-from slurmhooks.recording.contents import Contents
 from slurmhooks.recording.file import create
 from slurmhooks.rules import catalogue, describe
 from slurmhooks.workshop.accounting import recording
 from slurmhooks.workshop.accounting.recording import Counts, write
 from slurmhooks.workshop.accounting.saved import Saved
+from slurmhooks.workshop.recorded import Contents
 from slurmhooks.workshop.replay.answers import NotRecordedError
 from slurmhooks.workshop.replay.fixture import compare, replay
 from tests.unit.workshop.accounting.outputs import output

@@ -9,10 +9,10 @@ from slurmhooks.fields.rows import Computed, rows
 from slurmhooks.job_submit.views import Views
 from slurmhooks.slurmctld.asking import Struct
 from slurmhooks.testing import FakeJob
-from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import Message, answer, decode
 from slurmhooks.wire.protocol import Type
 from slurmhooks.workshop.replay.convert import Conversion
+from slurmhooks.workshop.testing.answers import read_answer
 from slurmhooks.workshop.testing.job_submit import request_of
 from slurmhooks.workshop.testing.tables import tables_of
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.recording.contents import Contents
 from slurmhooks.recording.file import RecordingError, check_access
+from slurmhooks.workshop.recorded import Contents
 from slurmhooks.workshop.replay import fixture as testing
 from slurmhooks.workshop.replay.answers import NotRecordedError
 from slurmhooks.workshop.replay.report import ReplayReport

@@ -5,7 +5,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from slurmhooks.cli.checks.mistakes import first_line, tree_of
+from slurmhooks.cli.checks.mistakes import functions_of
 from slurmhooks.handlers.job_rule import JobRule, named_in
 from slurmhooks.job_submit import judging
 from slurmhooks.job_submit.whole import IN_RECORDS, depends
@@ -32,7 +32,7 @@ def _idle(handlers: "list[Handler]") -> Iterator[str]:
             continue
         names = frozenset().union(*named_in(handler.function))
         read = judging.named(handler).union(judging.share_of(handler), *(IN_RECORDS.get(name, ()) for name in names))
-        if not any(map(depends, read)) and any(map(_refuses_updates, _functions(handler))):
+        if not any(map(depends, read)) and any(_refuses_updates(node) for node, _ in functions_of(handler)):
             yield (
                 f"{handler.where}: handler {handler.label} refuses updates by nothing that an update can change, and"
                 " none is its business then, so nothing is refused: write it with @hook.job_modify"
@@ -59,22 +59,16 @@ def _passed(handlers: "list[Handler]") -> Iterator[str]:
     for handler in handlers:
         if handler.spec.name != "job_submit" or handler.label in {each.label for each in updating}:
             continue
-        names = {name for node in _functions(handler) if _refuses(node) for name in _read(node)}
+        functions = functions_of(handler)
+        if not any(_refuses(node) for node, _ in functions):
+            continue
+        names = {name for node, given in functions for name in _read(node, given)}
         if passed := sorted(name for name in names if depends(name) and name not in looked_at):
             yield (
                 f"{handler.where}: handler {handler.label} refuses submissions by {', '.join(passed)}, and no handler"
                 " looks at that in updates, so users can change it afterwards with scontrol update: write it with"
                 " @hook.job"
             )
-
-
-def _functions(handler: "Handler") -> list[ast.FunctionDef]:
-    """Return the code of a handler."""
-    return [
-        node
-        for node in ast.walk(tree_of(handler.path))
-        if isinstance(node, ast.FunctionDef) and first_line(node) == handler.line
-    ]
 
 
 def _refuses_updates(function: ast.AST) -> bool:
@@ -100,9 +94,9 @@ def _refuses(function: ast.AST) -> bool:
     return any(isinstance(node, ast.Raise) and "Reject" in ast.dump(node) for node in ast.walk(function))
 
 
-def _read(function: ast.AST) -> Iterator[str]:
-    """Yield the names of the fields of ``job`` that a function reads."""
+def _read(function: ast.AST, given: dict[str, str]) -> Iterator[str]:
+    """Yield the names of the fields of the job that a function reads; see functions_of()."""
     for node in ast.walk(function):
         match node:
-            case ast.Attribute(value=ast.Name(id="job"), attr=name, ctx=ast.Load()):
+            case ast.Attribute(value=ast.Name(id=of), attr=name, ctx=ast.Load()) if given.get(of) == "job":
                 yield name

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 
 from slurmhooks import types
 from slurmhooks.cli.checks.undefined import expecting
+from slurmhooks.fields import JobFields
+from slurmhooks.fields.rows import NEWEST, rows
 from slurmhooks.handlers.job_rule import JobRule
 from slurmhooks.handlers.similar import nearest
+from slurmhooks.job_submit.whole import ARRAYS
 from slurmhooks.values import NO_VAL
 
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ UNSET = frozenset({NO_VAL[32], NO_VAL[64]})
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
+BUG = "this line is a bug if it runs"
 DOUBTFUL = ("Reject without a text", "use log.user()")
 """How the notes begin that are about no bug."""
 
@@ -40,11 +44,10 @@ def notes(handlers: "Iterable[Handler]") -> tuple[list[str], list[str]]:
     trees = {path: tree_of(path) for path in dict.fromkeys(handler.path for handler in handlers)}
     notes: dict[str, bool] = {}
     for handler in handlers:
-        tree = trees[handler.path]
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef) and first_line(node) == handler.line:
-                for line, text in _in_handler(handler, node, list(expecting(tree, "AttributeError"))):
-                    notes[f"{handler.path}:{line}: {text}"] = not text.startswith(DOUBTFUL)
+        expected = list(expecting(trees[handler.path], "AttributeError"))
+        for function, views in functions_of(handler):
+            for line, text in _in_function(handler, function, views, expected):
+                notes[f"{handler.path}:{line}: {text}"] = not text.startswith(DOUBTFUL)
     return [note for note, certain in notes.items() if certain], [
         note for note, certain in notes.items() if not certain
     ]
@@ -58,18 +61,48 @@ def tree_of(path: str) -> ast.AST:
         return ast.Module([], [])  # it is no Python, or was changed after it had been loaded
 
 
+def functions_of(handler: "Handler") -> list[tuple[ast.FunctionDef, dict[str, str]]]:
+    """Return the code of a handler, and of the functions of its file to which it hands its arguments.
+
+    Returns:
+        each function, with the arguments of the handler by the names that they have in it.
+    """
+    tree = tree_of(handler.path)
+    defined = {node.name: node for node in getattr(tree, "body", ()) if isinstance(node, ast.FunctionDef)}
+    takes = handler.parameters if isinstance(handler, JobRule) else handler.names
+    found = [
+        (node, {name: name for name in takes})
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and first_line(node) == handler.line
+    ]
+    for function, views in found:  # grows
+        for call in (node for node in ast.walk(function) if isinstance(node, ast.Call)):
+            called = defined.get(call.func.id) if isinstance(call.func, ast.Name) else None
+            if called is None or any(called is known for known, _ in found):
+                continue
+            pairs = zip(called.args.args, call.args, strict=False)
+            handed = {to.arg: each.id for to, each in pairs if isinstance(each, ast.Name)}
+            found.append((called, {name: views[given] for name, given in handed.items() if given in views}))
+    return found
+
+
 def first_line(node: ast.FunctionDef) -> int:
     """Return the line by which Python names a function: that of its first decorator."""
     return min([node.lineno, *(each.lineno for each in node.decorator_list)])
 
 
-def _in_handler(handler: "Handler", function: ast.FunctionDef, expected: list[range]) -> Iterator[tuple[int, str]]:
+def _in_function(
+    handler: "Handler", function: ast.FunctionDef, given: dict[str, str], expected: list[range]
+) -> Iterator[tuple[int, str]]:
     nodes = list(_own_nodes(function))
     assigned = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
-    takes = handler.parameters if isinstance(handler, JobRule) else handler.names
-    views = {name: getattr(types, VIEWS[name]) for name in takes if name in VIEWS and name not in assigned}
-    if "job" in views and isinstance(handler, JobRule):
-        views["job"] = types.WholeJob
+    of_job = types.WholeJob if isinstance(handler, JobRule) else types.Job
+    views = {
+        name: of_job if view == "job" else getattr(types, VIEWS[view])
+        for name, view in given.items()
+        if view in VIEWS and name not in assigned
+    }
+    is_handler = first_line(function) == handler.line
     for node in nodes:
         match node:
             case (
@@ -77,7 +110,7 @@ def _in_handler(handler: "Handler", function: ast.FunctionDef, expected: list[ra
                 | ast.Expr(value=ast.Call(func=ast.Name(id="Reject")))
             ):
                 yield node.lineno, "nothing is refused: write raise Reject(...)"
-            case ast.Return(value=ast.expr() as value) if _is_value(handler, value):
+            case ast.Return(value=ast.expr() as value) if is_handler and _is_value(handler, value):
                 if handler.spec.result == "None":
                     yield node.lineno, f"returning {ast.unparse(value)} is a bug; to refuse, raise Reject(text)"
             case ast.Raise(exc=ast.Name(id="Reject") | ast.Call(func=ast.Name(id="Reject"), args=[], keywords=[])):
@@ -93,9 +126,31 @@ def _in_handler(handler: "Handler", function: ast.FunctionDef, expected: list[ra
                 known = {*dir(views[name]), *getattr(views[name], "__dataclass_fields__", ())}
                 names = sorted(each for each in known if not each.startswith("_"))
                 if field not in names and not any(node.lineno in lines for lines in expected):
-                    yield node.lineno, f"{name} has no {field!r}{nearest(field, names)}; this line is a bug if it runs"
+                    yield node.lineno, f"{given[name]} has no {field!r}{nearest(field, names)}; {BUG}"
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="sets" | "leaves_out")) if name in views:
+                for each in (arg.value for arg in node.args if isinstance(arg, ast.Constant)):
+                    if each not in (known := {*rows(JobFields), *ARRAYS}):
+                        yield node.lineno, f"job has no {each!r}{nearest(str(each), known)}; {BUG}"
+            case ast.Assign(
+                targets=[ast.Attribute(value=ast.Name(id=name), attr=field)], value=ast.Constant(value=value)
+            ) if views.get(name) is of_job and (wrong := _unfit(field, value)):
+                yield node.lineno, f"{wrong}; {BUG}"
             case ast.Constant() | ast.Name() if type(number := _constant(handler, node)) is int and number in UNSET:
                 yield node.lineno, f"Slurm's NO_VAL, {number}, is None in handlers, when read and when written"
+
+
+def _unfit(field: str, value: object) -> str:
+    """Return why a field of a job does not take a value; empty if it does, or does not exist."""
+    row = rows(JobFields).get(field)
+    if row is None:
+        return ""
+    if not row.writable:
+        return f"job.{field} is read-only"
+    try:
+        row.encoder(NEWEST)(value)
+    except (TypeError, ValueError) as error:
+        return str(error)
+    return ""
 
 
 def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:

@@ -48,6 +48,10 @@ WRONG = {
     "if job.name and job.timelimit: pass": "job has no 'timelimit'; nearest: time_limit, ",
     "job.name = [each for each in job.argvs]": "job has no 'argvs'; nearest: argv; ",
     "if job.begin_time == UNSET: pass": "Slurm's NO_VAL, 18446744073709551614, is None in handlers",
+    "job.time_limit = '1:00:00'": "time_limit (minutes) takes an int, None or UNLIMITED, not '1:00:00'; this ",
+    "job.nice = 1 << 40 if job.name else job.nise": "job has no 'nise'; nearest: nice; ",
+    "job.user_id = 0": "job.user_id is read-only; this line is a bug if it runs",
+    "job.partition = 5": "partition takes ",
     "if job.time_limit == 0xfffffffe: pass": "Slurm's NO_VAL, 4294967294, is None in handlers, when read and when",
 }
 
@@ -64,7 +68,9 @@ FINE = [
     "return",
     "raise Reject('no', code='ESLURM_INVALID_ACCOUNT')",
     "raise Reject(f'no {job.name}')",
-    "return other(job)\ndef other(job):\n    return job.anything",
+    "return other(object())\ndef other(job):\n    return job.anything",
+    "return other(job)\ndef other(asked):\n    asked = asked.name\n    return asked.anything",
+    "return other(job)\ndef other(asked, job=None):\n    return asked.name or job.anything",
     "job = object()\n    job.anything",
     "def inner():\n        return 1\n    inner()",
     "try:\n        job.anything\n    except AttributeError:\n        pass",
@@ -72,6 +78,8 @@ FINE = [
     "print(job.name, file=open('/dev/null'))",
     "job._anything",
     "SUCCESS = None\n    return SUCCESS",
+    "job.time_limit = None",
+    "job.time_limit = 5; job.partition = 'a'; job.requeue = True; job.shared = 1",
 ]
 
 
@@ -79,6 +87,24 @@ FINE = [
 def test_no_mistake(tmp_path: Path, text: str) -> None:
     """What may be right has no note."""
     assert notes(tmp_path, text) == []
+
+
+HANDED = {
+    "return late(job)\ndef late(asked): return asked.timelimit": "job has no 'timelimit'; nearest: time_limit",
+    "if late(5, job): pass\ndef late(n, asked): return other(asked)\ndef other(it): return it.nise": "no 'nise'",
+    "job.sets('timelimit')": "job has no 'timelimit'; nearest: time_limit",
+    "late(job)\ndef late(j): return j.leaves_out('acount')": "job has no 'acount'; nearest: account; ",
+}
+
+
+@pytest.mark.parametrize("text", HANDED)
+def test_a_mistake_where_the_job_is_handed_to(tmp_path: Path, text: str) -> None:
+    """The functions of the file that get the job from a handler are looked through, whatever they call it."""
+    file = tmp_path / "site.py"
+    file.write_text(f"from slurmhooks import hook\n@hook.job\ndef check(job):\n    {text}\n")
+    registry = loader.load([loader.Source(path=str(file))])
+    (note,), doubtful = mistakes.notes(registry.all_handlers())
+    assert (HANDED[text] in note, doubtful) == (True, [])
 
 
 def test_what_a_priority_returns_is_no_mistake(tmp_path: Path) -> None:
@@ -155,6 +181,17 @@ def test_a_rule_that_an_update_passes(tmp_path: Path, decorators: str) -> None:
     assert all(note.startswith(f"{file}:2: handler site:limit ") and HELD[decorators] in note for note in found)
     file.write_text(file.read_text() + "@hook.job_modify\ndef other(job):\n    job.time_limit\n")
     assert not list(evaded.notes(loader.load([loader.Source(path=str(file))]).all_handlers()))
+
+
+def test_a_rule_in_several_functions_that_an_update_passes(tmp_path: Path) -> None:
+    """What functions of the file read and refuse, to which a handler hands the job, counts as its own."""
+    file = tmp_path / "site.py"
+    file.write_text(
+        "from slurmhooks import Reject, hook\n@hook.job_submit\ndef limit(job):\n    if long(job): refuse('no')\n"
+        "def long(asked): return asked.time_limit and asked.time_limit > 60\ndef refuse(text): raise Reject(text)\n"
+    )
+    (note,) = evaded.notes(loader.load([loader.Source(path=str(file))]).all_handlers())
+    assert "site:limit refuses submissions by time_limit, and no handler looks at that in updates" in note
 
 
 def test_a_rule_that_only_fills_in_values_has_no_note(tmp_path: Path) -> None:

@@ -19,14 +19,15 @@ OF_ASSOCIATIONS = frozenset(
 def sources(content: bytes) -> dict[str, int]:
     """Return what a script uses that a build with only public headers lacks, each with the first line that does.
 
-    A call that uses it is refused in such a build.
+    A call that uses it is refused in such a build. A text that is the name of a field may be a key of the request.
     """
     words = source.tokens(content.decode("utf-8", "surrogateescape"))
     wanted: dict[str, int] = {}
     roles: dict[str, str] = {}
     entry, in_parameters = "", False
+    of_slurm = {"slurm"}
     for at, word in enumerate(words):
-        before = words[at - 1].text if at else ""
+        before, after = (words[place].text if 0 <= place < len(words) else "" for place in (at - 1, at + 1))
         member = before in (".", "[")
         if word.kind == "name" and word.text in source.ENTRIES:
             entry = word.text
@@ -39,10 +40,12 @@ def sources(content: bytes) -> dict[str, int]:
             if word.text == ")":
                 in_parameters = False
                 roles |= zip(parameters, source.ENTRIES.get(entry, ()), strict=False)
-        elif member and word.text in OF_ASSOCIATIONS:
+        elif (member or word.kind == "string") and word.text in OF_ASSOCIATIONS:
             wanted.setdefault(f"job_desc.{word.text}", word.line)
-        elif member and word.text in OF_SLURM and words[at - 2].text == "slurm":
+        elif member and word.text in OF_SLURM and words[at - 2].text in of_slurm:
             wanted.setdefault(f"slurm.{word.text}", word.line)
+        elif before == "=" and word.text in of_slurm and after not in (".", "["):
+            of_slurm.add(words[at - 2].text)
         elif word.kind == "name" and not member and roles.get(word.text) in ("part_list", "job_rec"):
             wanted.setdefault(roles[word.text], word.line)
     return wanted

@@ -22,6 +22,22 @@ def test_what_needs_sources() -> None:
     assert needs.sources(SCRIPT) == {"job_desc.default_account": 2, "part_list": 5, "job_rec": 9, "slurm.jobs": 9}
 
 
+def test_other_names_of_the_same() -> None:
+    """What a script uses by another name, or by a text as the key, is found, too."""
+    script = b"""
+local api, keys = slurm, {"account", "assoc_qos"}
+local s = slurm
+function slurm_job_submit(asked)
+  local desc, all = asked, s.reservations
+  for _, key in ipairs(keys) do slurm.log_info(tostring(desc[key])) end
+  return desc.default_qos and slurm.SUCCESS
+end
+"""
+    expected = {"job_desc.assoc_qos": 2, "slurm.reservations": 5, "job_desc.default_qos": 7}
+    assert needs.sources(script) == expected
+    assert needs.sources(b"local all = slurm.log_info\nlocal x = all.jobs") == {}
+
+
 def test_a_script_without_needs() -> None:
     """Fields of the request itself need nothing."""
     assert needs.sources(b"function slurm_job_submit(job_desc) job_desc.comment = job_desc.account end") == {}

@@ -38,8 +38,9 @@ def add(release: Release, packages: list[str], of: Release | None = None) -> Non
         with cluster.entered(release) as (keeper, _):
             for name in files:
                 _copy(keeper, os.path.join(kept, name), f"{folder}/{name}")
-            # dpkg asks no question and starts no daemon: see rootfs.py.
-            command = f"exec dpkg --install {folder}/*.deb"
+            # dpkg asks no question and starts no daemon: see rootfs.py. Installing a package again would undo those that
+            # were unpacked over it.
+            command = f"exec dpkg --install --skip-same-version {folder}/*.deb"
             if of:
                 command = f"for file in {folder}/*.deb; do dpkg-deb --extract $file / || exit; done"
             report.inside("dpkg", keeper, ["sh", "-c", command], {"DEBIAN_FRONTEND": "noninteractive"})

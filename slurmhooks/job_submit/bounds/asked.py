@@ -79,12 +79,12 @@ class Limits:
 
     Attributes:
         time_limit, time_min: in minutes; ENDLESS for UNLIMITED. slurmctld ends a job with a limit of 0 at once.
-        deadline: --deadline, for which Slurm shortens the time limit.
+        deadline: --deadline, for which Slurm shortens the time limit, in seconds since the epoch; 0: none.
     """
 
     time_limit: int | None
     time_min: int | None
-    deadline: bool
+    deadline: int
 
 
 @dataclass(frozen=True)
@@ -394,7 +394,7 @@ def read(job: ReadableJob, record: Record | None) -> Reading:
 def limits(job: ReadableJob, record: Record | None) -> Limits:
     """Return what a request says about its time; see :func:`read`."""
     reader = Reader(job, record)
-    return Limits(reader.amount("time_limit"), reader.number("time_min"), bool(reader.get("deadline")))
+    return Limits(reader.amount("time_limit"), reader.number("time_min"), reader.number("deadline") or 0)
 
 
 def _has_others(tres: Tres, wanted: set[str]) -> bool:

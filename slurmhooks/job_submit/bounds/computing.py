@@ -9,6 +9,8 @@ _eval_nodes() of the topology plugins.
 
 from __future__ import annotations
 
+import math
+import time
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any, Protocol
@@ -115,6 +117,8 @@ def bounds(asked: Reading, partitions: Iterable[Partition]) -> Bounds:
 def time_in(asked: Limits, partition: Partition) -> Range:
     """Return the time limit in minutes that a request gets in a partition."""
     limit = partition.default_time if asked.time_limit is None else asked.time_limit
+    if asked.time_limit is None and asked.deadline:  # at its start, it gets at most what is left
+        limit = min(ENDLESS if limit is None else limit, max(0, math.ceil((asked.deadline - time.time()) / 60)))
     if limit is None:
         return Range.of(asked.time_min or 0, ENDLESS)
     # Slurm shortens the limit for a deadline.

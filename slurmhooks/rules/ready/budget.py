@@ -68,8 +68,8 @@ class Budget(Rule):
     rule: Literal["budget"] = "budget"
     left_to_slurm: ClassVar[str] = (
         "the DefaultTime of the first of the job's partitions; if that has none, the largest DefaultTime (or else"
-        " MaxTime) of all, or UNLIMITED; the most nodes, CPUs and GPUs, or the least if nothing limits them; what Slurm"
-        " chooses for partition, account and QOS"
+        " MaxTime) of all, or UNLIMITED; at most what is left until --deadline; the most nodes, CPUs and GPUs, or the"
+        " least if nothing limits them; what Slurm chooses for partition, account and QOS"
     )
     command: Words = Field(default=(), description="the program, with an absolute path, and its arguments")
     url: Url | None = Field(default=None, description="the URL to ask instead; http or https")

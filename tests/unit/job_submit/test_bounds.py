@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmhooks.fields.constants import JobFlag, PartitionState, QosFlag, Shared
-from slurmhooks.job_submit.bounds import Range, asked
+from slurmhooks.job_submit.bounds import Range, asked, computing
 from slurmhooks.testing import FakeJob, FakeRecord
 from slurmhooks.values import UNLIMITED
 from tests.unit.job_submit.bounded import NODES, PARTITIONS, ran
@@ -117,6 +117,22 @@ def test_overcommit(nodes: int, sockets: int | None, cores: int | None, threads:
 def test_what_the_cluster_has(tmp_path: Path, fields: dict[str, Any], expression: str, expected: str) -> None:
     """No bound is larger than what the nodes of the partition have."""
     assert ran(tmp_path, expression, job=FakeJob(**fields)).text == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, Range(0, 30)),
+        ({"time_min": 10}, Range(10, 30)),
+        ({"time_min": 40}, Range(30, 30)),
+        ({"time_limit": 50}, Range(0, 50)),
+        ({"time_limit": UNLIMITED}, Range(0, UNLIMITED)),
+    ],
+)
+def test_what_a_deadline_leaves(monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any], expected: Range) -> None:
+    """A job that names no time limit gets at most what is left until its deadline, as real slurmctlds give it."""
+    monkeypatch.setattr(computing.time, "time", lambda: 10_000.5)
+    assert unknown(deadline=10_000 + 30 * 60, **fields).time == expected
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,14 @@ class Log:
         """
         return self._folder.is_file() or (self._folder.is_dir() and any(self._folder.glob("*.jsonl")))
 
+    def begin(self) -> datetime | None:
+        """Return when the oldest decision was made; None: there is none."""
+        firsts = []
+        for current in self._folder.glob("*.jsonl"):
+            with suppress(FileNotFoundError), [current, *_rotated(current)][-1].open("rb") as file:
+                firsts.append(_parse(file.readline()))
+        return min((first.time for first in firsts if first is not None), default=None)
+
     def contents(self, since: datetime | None, until: datetime | None) -> Iterator[Any]:
         """Iterate over the lines of a time as they were written, in no order, without those that are no JSON."""
         window = Window.between(since, until)

@@ -113,6 +113,8 @@ def command(
     if not decisions:
         about = f" about {what}" if what is not None else "" if user is None else f" about user {user}"
         text = f"the decision log in {folder} has nothing{about}{_asked_for(since, until, refused)}"
+        begin = log.begin()
+        text += "" if begin is None else f"; it begins at {_shown(begin)}"
         names = slurm_conf.controllers(str(sysconfdir / "slurm.conf"))
         others = [name for name in names if name not in (os.uname().nodename.partition(".")[0], *hosts)]
         more = f"; {', '.join(others)} may have it: add --from {others[0]}" if len(names) > 1 and others else ""
@@ -132,8 +134,12 @@ def _is_run(decision: Decision) -> bool:
 
 def _asked_for(since: datetime | None, until: datetime | None, refused: bool) -> str:
     """Return in words which part of the log was looked at; empty for all of it."""
-    words = [f"{word} {value.isoformat(sep=' ')}" for word, value in (("since", since), ("until", until)) if value]
+    words = [f"{word} {_shown(value)}" for word, value in (("since", since), ("until", until)) if value]
     return "".join(f" {word}" for word in (*words, *(["that was refused"] if refused else [])))
+
+
+def _shown(time: datetime) -> str:
+    return time.astimezone().isoformat(sep=" ", timespec="seconds")
 
 
 def _named(code: object) -> object:

@@ -372,6 +372,8 @@ def test_an_empty_range_is_told(written: Written) -> None:
     done = call(written, "--user", "alice", "--refused", "--since", "2020-01-01", "--until", "2020-02-01")
     assert done.exit_code == 1
     assert "has nothing about user alice since 2020-01-01 00:00:00" in done.output
+    begin = datetime.fromtimestamp(NOON).astimezone().isoformat(sep=" ")
+    assert f"that was refused; it begins at {begin}" in call(written, "--user=alice", "--refused").output
     assert "that was refused" in done.output
 
 

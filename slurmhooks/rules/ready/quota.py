@@ -68,7 +68,8 @@ class Quota(Rule):
     Each group that ``groups`` names has the quota; the jobs of a user count for the first of them in which the user is.
 
     Slurm's own GrpTRES, GrpTRESMins (with AccountingStorageEnforce=safe) and MaxSubmitJobs do the same where accounting
-    enforces limits; this rule is for clusters without that, and for limits by partition.
+    enforces limits; this rule is for clusters without that, and for limits by partition. Jobs that have ended do not
+    count.
     """
 
     rule: Literal["quota"] = "quota"

@@ -38,8 +38,8 @@ def add(release: Release, packages: list[str], of: Release | None = None) -> Non
         with cluster.entered(release) as (keeper, _):
             for name in files:
                 _copy(keeper, os.path.join(kept, name), f"{folder}/{name}")
-            # dpkg asks no question and starts no daemon: see rootfs.py. Installing a package again would undo those that
-            # were unpacked over it.
+            # dpkg asks no question and starts no daemon: see rootfs.py. A package that is installed again would undo
+            # what was unpacked over it.
             command = f"exec dpkg --install --skip-same-version {folder}/*.deb"
             if of:
                 command = f"for file in {folder}/*.deb; do dpkg-deb --extract $file / || exit; done"

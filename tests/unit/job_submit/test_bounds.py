@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmhooks.fields.constants import JobFlag, PartitionState, QosFlag, Shared
-from slurmhooks.job_submit.bounds import Range, asked, computing
+from slurmhooks.job_submit.bounds import Range, asked
 from slurmhooks.testing import FakeJob, FakeRecord
 from slurmhooks.values import UNLIMITED
 from tests.unit.job_submit.bounded import NODES, PARTITIONS, ran
@@ -131,7 +131,7 @@ def test_what_the_cluster_has(tmp_path: Path, fields: dict[str, Any], expression
 )
 def test_what_a_deadline_leaves(monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any], expected: Range) -> None:
     """A job that names no time limit gets at most what is left until its deadline, as real slurmctlds give it."""
-    monkeypatch.setattr(computing.time, "time", lambda: 10_000.5)
+    monkeypatch.setattr("slurmhooks.job_submit.bounds.computing.time.time", lambda: 10_000.5)
     assert unknown(deadline=10_000 + 30 * 60, **fields).time == expected
 
 

@@ -51,17 +51,6 @@ def unknown(args: Sequence[str]) -> list[str]:
     ]
 
 
-def named(args: Sequence[str]) -> tuple[str, str]:
-    """Return the last word ``config=FILE`` and the GLOB of a line, "" in place of either; other words do not matter."""
-    config = ""
-    for word in args:
-        if word.startswith("config="):
-            config = word
-        elif not word.startswith((MODE, MISSING)) and word != "failonerror":
-            return config, "" if word == END else word
-    return config, ""
-
-
 def fails_on_error(args: Sequence[str]) -> bool:
     """Tell whether an error in a Lua script fails the callback: the line has ``failonerror`` before the GLOB."""
     own = len(args) - len(split(args)[2])  # up to the GLOB, and including it

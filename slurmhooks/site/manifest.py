@@ -63,7 +63,7 @@ def records(content: bytes, args: Sequence[str], point: str | None = None) -> li
     """
     rows: list[list[str]] | None = None
     inside = exact = False
-    wanted = plugstack.named(args)
+    wanted = plugstack.split(args)[:2]
     head, _, texts = content.partition(b"\nend\n")
     try:
         for row in head.decode("utf-8", "surrogateescape").split("\n"):
@@ -89,9 +89,9 @@ def records(content: bytes, args: Sequence[str], point: str | None = None) -> li
     return rows
 
 
-def _is_line(words: Sequence[str], wanted: tuple[str, str]) -> bool:
-    """Tell whether a record is for a line of plugstack.conf that names certain files, see plugstack.named()."""
-    return words[0] == "line" and plugstack.named(words[1:]) == wanted
+def _is_line(words: Sequence[str], wanted: tuple[str | None, str | None]) -> bool:
+    """Tell whether a record is for a line of plugstack.conf that names certain files; other words do not matter."""
+    return words[0] == "line" and plugstack.split(words[1:])[:2] == wanted
 
 
 def sources(rows: Sequence[Sequence[str]]) -> list[Source]:

@@ -51,7 +51,6 @@ void command_read_manifest(const struct line *line);
 void command_pack(const struct line *line);
 void command_pack_whole(const struct line *line);
 void command_pack_member(const struct line *line);
-void command_time_pack(const struct line *line);
 void command_apply(const struct line *line);
 void command_damage_answer(const struct line *line);
 

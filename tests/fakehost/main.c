@@ -47,7 +47,6 @@ static const struct command commands[] = {
     {"pack", 2, command_pack, NULL},
     {"pack_member", 3, command_pack_member, NULL},
     {"pack_whole", 2, command_pack_whole, NULL},
-    {"time_pack", 2, command_time_pack, NULL},
     {"apply", 2, command_apply, NULL},
     {"damage_answer", 2, command_damage_answer, NULL},
     {"fork", 1, NULL, command_fork},

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "command.h"
 #include "job_desc.h"
@@ -76,29 +75,6 @@ void command_pack_member(const struct line *line)
     if (!file || !buffer.data || fwrite(buffer.data, 1, buffer.size, file) != buffer.size || fclose(file))
         script_wrong(line, "cannot write the file");
     free(buffer.data);
-    job_desc_free(&desc);
-}
-
-void command_time_pack(const struct line *line)
-{
-    long rounds = strtol(line->words[1], NULL, 0);
-    struct timespec from, to;
-    job_desc_msg_t desc;
-    size_t size = 0;
-
-    job_desc_fill(&desc, line);
-    clock_gettime(CLOCK_MONOTONIC, &from);
-    for (long i = 0; i < rounds; i++) {
-        struct slurmhooks_buffer buffer = pack(&desc, false);
-        size = buffer.size;
-        free(buffer.data);
-    }
-    clock_gettime(CLOCK_MONOTONIC, &to);
-    FILE *result = output_begin("time_pack");
-    output_number(result, "bytes", (long long)size);
-    output_number(result, "nanoseconds",
-                  ((to.tv_sec - from.tv_sec) * 1000000000LL + to.tv_nsec - from.tv_nsec) / rounds);
-    output_end(result);
     job_desc_free(&desc);
 }
 

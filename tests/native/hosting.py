@@ -273,7 +273,6 @@ def _commands() -> list[str]:
             "damage_manifest",
             "read_manifest",
             "manifest_line",
-            "time_pack",
             "apply",
             "damage_answer",
         ),

@@ -34,7 +34,7 @@ class Counts:
         try:
             read = json.loads(self._path.read_bytes())
             self._counts = {(str(hook), str(outcome)): int(count) for hook, outcome, count in read}
-        except (OSError, ValueError, TypeError, RecursionError):
+        except (OSError, ValueError, TypeError, OverflowError, RecursionError):
             self._counts = {}
 
     def add(self, hook: str, outcome: str) -> None:

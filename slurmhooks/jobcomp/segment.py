@@ -73,7 +73,7 @@ class Record:
             case ["failed", str(label), str(reason)]:
                 self.reasons[label] = reason
                 self.begun = None
-            case ["retry", int(tries), int(due) | float(due)] if due == due:  # no NaN
+            case ["retry", int(tries), int(due) | float(due)] if tries >= 0 and due == due:  # no NaN
                 self.tries, self.due = tries, due
             case ["now"]:
                 self.due, self.hurried = 0.0, True

@@ -94,7 +94,7 @@ class MailDelivery(CallDelivery):
         """Log something once a day for the same recipients: an array may have thousands of mails to a wrong address."""
         now, told = time.time(), dict[str, float]()
         path = self._spool.folder / TOLD
-        with suppress(OSError, ValueError, TypeError, RecursionError):
+        with suppress(OSError, AttributeError, *UNREADABLE):
             told = {str(key): float(at) for key, at in json.loads(regular.read(path)).items()}
         key = " ".join([about, *map(str, self._keys(record))])[:LONGEST]
         if now - REPEAT < told.get(key, 0.0) <= now:

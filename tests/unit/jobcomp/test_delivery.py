@@ -337,7 +337,7 @@ def test_without_handlers_nothing_waits(folder: SpoolFolder, clock: Clock) -> No
     [
         *('"retry"', '"retry", null, null', '"retry", "x", "y"', '"retry", 1, NaN', '"begun"', '"begun", 5'),
         *('"failed", "a"', '"failed", [], 1', '"failed", "a", {}', '"passed", []', '"done", 1', "[]", "{}"),
-        "[" * 100_000,
+        *("[" * 100_000, f'"retry", -{10**400}, 0'),
     ],
     ids=lambda change: change[:20],
 )

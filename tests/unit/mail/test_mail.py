@@ -335,6 +335,17 @@ def test_damaged_calls(message: bytes) -> None:
         Mail.of(message)
 
 
+@pytest.mark.parametrize("text", ["[]", "7", "null", '{"a": []}', '[["mail", "delivered", 1e999]]', "[" * 99_999, "{"])
+def test_damaged_notes_keep_no_mail_waiting(site: Site, text: str) -> None:
+    """What was told and counted is only a note: as after a full disk, it may be anything."""
+    site.hooks("@hook.mail\ndef handle(mail):\n    raise Reject('no')\n")
+    site.mail("s")
+    for name in ("told.json", "counts.json"):
+        (site.spool / name).write_text(text)
+    site.deliver()
+    assert site.letters() == ["no"]
+
+
 def test_without_addresses() -> None:
     """A mail to nobody is refused."""
     with pytest.raises(Reject):

@@ -14,7 +14,7 @@ from slurmhooks.workshop.accounting.export import END, FIRST, LAST, SCRIPTS, VAR
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-VERSION = re.compile(rb"slurm\S* (\d{1,4}\.\d{1,4}(?:\.\d{1,4})?(?!\d)\S*)\n")
+VERSION = re.compile(rb"slurm\S* (\d{1,4}\.\d{1,4}(?:\.\d{1,4})?(?:[.-]\S*)?)\n")
 HEADER = re.compile(rf"{FIRST}(.{{1,64}}?)JobID\1[^\n]*?\1{LAST}\n".encode())
 KEPT = re.compile(
     rb"(?:Batch Script for|Environment used for) (\d{1,10}+)(?!\d)\S*+(?: \(must be batch to display\))?\n-{80}\n"
@@ -72,6 +72,8 @@ class Saved:
             self._names = header[0][:-1].decode().split(self._separator.decode())
         except UnicodeDecodeError:
             raise SavedError("its line of column names is not text") from None
+        if len(set(self._names)) < len(self._names):
+            raise SavedError("a column of sacct is there twice")
         if not NEEDED.issubset(self._names):
             raise SavedError(f"these columns of sacct are missing: {', '.join(sorted(NEEDED.difference(self._names)))}")
         parts = [int(number) for number in re.findall(r"\d{1,4}", self.release)[:3]]
@@ -209,7 +211,7 @@ class Saved:
         earlier release, which does not say for which jobs it asked.
         """
         headers = [each for each in KEPT.finditer(self._data, at, end) if not asked or int(each[1]) in asked]
-        for header, following in zip(headers, [*(each.start() for each in headers[1:]), end], strict=True):
+        for header, following in zip(headers, [*(each.start() for each in headers), end][1:], strict=True):
             job = int(header[1])
             kept[job] = 0 if job in kept else header.end() << 32 | (following - header.end())
 

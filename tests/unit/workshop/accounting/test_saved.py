@@ -119,6 +119,8 @@ def damaged(data: bytes) -> Iterable[bytes]:
     yield data.replace(b"SubmitLine", b"SubmitLyne", 1)
     yield data.replace(b"1000", b"2026-10-01T00:00:00")
     yield data.replace(b"end\n", b"other\n")
+    yield data.replace(b"24.11.5", b"24.11+5")
+    yield data.replace(b"QOS", b"UID")
     yield from (data[:size] for size in range(0, len(data), 7))
 
 
@@ -153,6 +155,13 @@ def test_records_that_no_job_has(tmp_path: Path, wrong: Mapping[str, str]) -> No
     data = output([{"JobID": "1"}, {"JobID": "2", **wrong}])
     with pytest.raises(SavedError, match=r"record at byte \d+"):
         saved(tmp_path / "file", data)
+
+
+def test_no_scripts(tmp_path: Path) -> None:
+    """sacct may have none of those that it was asked for."""
+    data = output([{"JobID": "1"}], scripts={"1": "x\n"}, at_once=1, version="26.05.1")
+    read = saved(tmp_path / "file", data.replace(b"Batch Script for", b"nothing about"))
+    assert (read.jobs, read.kept(SCRIPTS, "1")) == (1, None)
 
 
 def test_scripts_of_numbers_that_no_job_has(tmp_path: Path) -> None:

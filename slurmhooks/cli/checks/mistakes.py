@@ -8,6 +8,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING
 
 from slurmhooks import types
+from slurmhooks.cli.checks.known import ACTING, ROWS, Known
 from slurmhooks.cli.checks.undefined import expecting
 from slurmhooks.fields import JobFields
 from slurmhooks.fields.rows import NEWEST, rows
@@ -102,6 +103,16 @@ def _in_function(
         for name, view in given.items()
         if view in VIEWS and name not in assigned
     }
+    taken = assigned.union(arg.arg for arg in ast.walk(function.args) if isinstance(arg, ast.arg))
+    variables = {
+        name: value for name, value in getattr(handler.function, "__globals__", {}).items() if name not in taken
+    }
+    rows_of = {**ROWS, **ACTING} if handler.spec.is_periodic else ROWS
+    if not ROWS.keys() <= set(handler.spec.arguments):
+        rows_of = {}  # nodes of power hooks are no records
+    tables = {name: rows_of[each] for name, each in given.items() if each in rows_of and name not in assigned}
+    known = Known(views, tables, variables)
+    known.find_rows(nodes)
     is_handler = first_line(function) == handler.line
     for node in nodes:
         match node:
@@ -122,15 +133,18 @@ def _in_function(
                     node.lineno,
                     "use log.user() or log.info() instead of print(): its output is the job's, or is lost",
                 )
-            case ast.Attribute(value=ast.Name(id=name), attr=field) if name in views and not field.startswith("_"):
-                known = {*dir(views[name]), *getattr(views[name], "__dataclass_fields__", ())}
-                names = sorted(each for each in known if not each.startswith("_"))
+            case ast.Attribute(value=of, attr=field) if (
+                not field.startswith("_") and (kind := known.of(of)) is not None
+            ):
+                attributes = {*dir(kind), *getattr(kind, "__dataclass_fields__", ())}
+                names = sorted(each for each in attributes if not each.startswith("_"))
                 if field not in names and not any(node.lineno in lines for lines in expected):
-                    yield node.lineno, f"{given[name]} has no {field!r}{nearest(field, names)}; {BUG}"
+                    shown = given.get(of.id, of.id) if isinstance(of, ast.Name) else ast.unparse(of)
+                    yield node.lineno, f"{shown} has no {field!r}{nearest(field, names)}; {BUG}"
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="sets" | "leaves_out")) if name in views:
                 for each in (arg.value for arg in node.args if isinstance(arg, ast.Constant)):
-                    if each not in (known := {*rows(JobFields), *ARRAYS}):
-                        yield node.lineno, f"job has no {each!r}{nearest(str(each), known)}; {BUG}"
+                    if each not in (fields := {*rows(JobFields), *ARRAYS}):
+                        yield node.lineno, f"job has no {each!r}{nearest(str(each), fields)}; {BUG}"
             case ast.Assign(
                 targets=[ast.Attribute(value=ast.Name(id=name), attr=field)], value=ast.Constant(value=value)
             ) if views.get(name) is of_job and (wrong := _unfit(field, value)):

@@ -89,7 +89,42 @@ def test_no_mistake(tmp_path: Path, text: str) -> None:
     assert notes(tmp_path, text) == []
 
 
+ROWS = {
+    "for each in jobs.values(): each.cancle('x')": "each has no 'cancle'; nearest: cancel; ",
+    "for each in jobs.where(user_id=5): each.timelimit": "each has no 'timelimit'; nearest: time_limit",
+    "nodes['n1'].drian('x')": "nodes['n1'] has no 'drian'; nearest: drain; ",
+    "[each.nowhere for each in partitions.values()]": "each has no 'nowhere'",
+    "log.usr('x')": "log has no 'usr'; nearest: user; ",
+    "constants.JobState.JOB_RUNING": "constants.JobState has no 'JOB_RUNING'; nearest: JOB_RUNNING",
+    "constants.JobStat.JOB_RUNNING": "constants has no 'JobStat'; nearest: JobState",
+    "for each in jobs.values():\n        each = 5\n        each.nowhere": "",
+    "for each in jobs.values(): each.cancel(each.name)": "",
+    "log = object()\n    log.usr": "",
+    "nodes['n1'].drain('x'); log.user('x'); constants.JobState.JOB_RUNNING; jobs.nowhere": "",
+}
+
+
+@pytest.mark.parametrize("text", ROWS)
+def test_a_mistake_about_rows_and_names(tmp_path: Path, text: str) -> None:
+    """Rows of tables, the log and constants have no attribute that does not exist."""
+    file = tmp_path / "site.py"
+    file.write_text(
+        "from slurmhooks import hook, log\nfrom slurmhooks.job_submit import constants\n"
+        f"@hook.every('1m')\ndef check(jobs, nodes, partitions):\n    {text}\n"
+    )
+    found, doubtful = mistakes.notes(loader.load([loader.Source(path=str(file))]).all_handlers())
+    assert doubtful == []
+    assert ROWS[text] in "".join(found)
+    assert bool(found) == bool(ROWS[text])
+
+
+def test_nodes_of_a_power_hook_are_no_rows(tmp_path: Path) -> None:
+    """They are no records of slurmctld, and have other methods."""
+    assert notes(tmp_path, "nodes['c1'].down('x')", "@hook.power.resume\ndef check(nodes):\n    ") == []
+
+
 HANDED = {
+    "job.bounds.gpu.most": "job.bounds has no 'gpu'; nearest: gpus",
     "return late(job)\ndef late(asked): return asked.timelimit": "job has no 'timelimit'; nearest: time_limit",
     "if late(5, job): pass\ndef late(n, asked): return other(asked)\ndef other(it): return it.nise": "no 'nise'",
     "job.sets('timelimit')": "job has no 'timelimit'; nearest: time_limit",

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -142,9 +143,14 @@ def folders(folder: Path) -> Iterable[Path]:
     except ConfigError:
         return
     for line in known_lines(folder) or ():
-        pattern = plugstack.split(line.split())[1]
+        config, pattern, _ = plugstack.split(line.split())
         if pattern is not None:
             patterns.append(pattern.removeprefix(f"{site.FORMER}/"))
+        if config is not None and config != site.FILE_NAME:
+            name = name_of(config)
+            with suppress(ConfigError):
+                inner = site.located_config(folder / name)[1].hooks.paths
+                patterns += [os.path.join(os.path.dirname(name), each) for each in inner]
     for pattern in filter(paths.has_magic, patterns):
         place = os.path.normpath(paths.fixed_folder(pattern))
         if place.startswith("/"):

@@ -497,3 +497,13 @@ def test_a_wrong_table_hides_no_rule(site: "Site") -> None:
     assert result.exit_code == 1
     assert "metrics.foo: unknown key" in result.output
     assert "there is no 'time_limit'" in result.output
+
+
+@pytest.mark.parametrize("name", ["other.toml", "more/other.toml", "{etc}/more/other.toml"])
+def test_an_empty_folder_of_another_configuration(site: "Site", name: str) -> None:
+    """A set has the folders in which a configuration of a line of plugstack.conf looks, as it has those of its own."""
+    config = site.etc / name.format(etc=site.etc)
+    (config.parent / "empty.d").mkdir(parents=True)
+    config.write_text('[hooks]\npaths = ["empty.d/*.py"]\n')
+    site.plugstack(f"required spank_python.so config={name.format(etc=site.etc)}")
+    assert f"{config}: no file matches {config.parent}/empty.d/*.py" in site.deploy().output

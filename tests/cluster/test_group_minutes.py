@@ -81,7 +81,7 @@ def test_what_has_ended_counts_as_in_the_database(site: "Cluster") -> None:
     site.user("alice", "sbatch", "-o/dev/null", "-n1", "-t1", "--array=1-2", "--wrap=sleep 2")
     site.wait(lambda: len(queued(site, "COMPLETED")) == before + 2)
     submit(site, "bob", "--requeue")
-    site.wait(lambda: len(queued(site, RUNNING)) == 2)
+    site.wait(lambda: queued(site, RUNNING))
     site.root("scontrol", "requeue", queued(site, RUNNING)[0], check=True)
     end(site)
     site.wait(lambda: 0 < used(site) == recorded(site))

@@ -37,7 +37,10 @@ HARDWARE = "CPUs=64 RealMemory=900000 Gres=gpu:tesla:8 Feature=rome,milan,mig=on
 ACCOUNTS = (
     *(
         f"add qos {name}"
-        for name in ("qos1", "qos2", "qos3", "qos4", "qos5", "short", "long", "standard", "reservation")
+        for name in (
+            *("qos1", "qos2", "qos3", "qos4", "qos5", "short", "long", "standard", "reservation"),
+            *("interactive", "short__ct", "long__ct"),
+        )
     ),
     "add account physics",
     "add account sample",
@@ -60,6 +63,8 @@ UPDATES = (
     *("NumNodes=2", "Account=sample", "Licenses=common:2", "Features=rome"),
 )
 """Changes by scontrol."""
+WITHOUT_METATABLES = {r"setmetatable \(job_\w+, +job_re\w_meta\)": "", r"_build_part_table \(part_list\)": "part_list"}
+"""What scripts for old releases of Slurm call, and what is in its place for the tables that slurmctld passes now."""
 
 
 @dataclass(frozen=True)
@@ -366,6 +371,130 @@ SCRIPTS = (
             ("", "-N1", "-N2", "-N1-2", "-N17"),
             ("", "-A admin"),
         ),
+        interactive=True,
+    ),
+    PublicScript(
+        name="one_switch",
+        repository="Azure/cyclecloud-slurm",
+        commit="049346f6b1cee4db11fd6a6166a58e32f5d006f5",
+        files={"azure-slurm-install/templates/job_submit.lua": SCRIPT},
+        options=(
+            ("", "--switches=2", "--switches=1@10"),
+            ("", "--network=sn_single", "--network=sn_all"),
+            PLACES,
+            SIZES,
+        ),
+        interactive=True,
+    ),
+    PublicScript(
+        name="interactive_qos",
+        repository="th-nuernberg/clustermgmt",
+        commit="bb39456001ad52ff6ec7f19346eca6c3868db93b",
+        files={"roles/slurm/templates/job_submit.lua.j2": SCRIPT},
+        options=(("", "--qos=interactive", "--qos=interactive", "--qos=short"), PLACES, TIMES),
+        interactive=True,
+    ),
+    PublicScript(
+        name="express_and_output",
+        repository="birc-aeh/au-slurm-package",
+        commit="b945b6e0eeb456020e447a974e6e4ccf6171ae5c",
+        files={"config/job_submit.lua": SCRIPT},
+        renamed=WITHOUT_METATABLES,
+        differs={"keeps the first name of a job in that of its output": r"\| JobName=.*StdOut"},
+        options=(
+            ("", "-p express", "-p express", "-p debug", "-p express,debug"),
+            ("", "-o /dev/null", "-e /dev/null", "-o out-%j.o -e err-%j.e"),
+            NAMES,
+            ("", "-t 10"),
+        ),
+    ),
+    PublicScript(
+        name="least_big_memory",
+        repository="schelcj/slurm-utils",
+        commit="f56545cd546ab82dbdd3c48aaeb40b1adcd351db",
+        files={"plugins/job_submit.lua": SCRIPT},
+        renamed={**WITHOUT_METATABLES, "biostat-bigmem": "bigmem"},
+        options=(
+            ("", "-p bigmem", "-p bigmem", "-p debug", "-p debug,bigmem"),
+            (*MEMORY, "--mem=29999M", "--mem=30000M", "--mem=100G"),
+            SIZES,
+        ),
+        interactive=True,
+        differs={
+            "takes all memory for none": "--mem=0.*the script refuses",
+            "does not know lists of partitions": "-p debug,bigmem.*the script accepts",
+        },
+    ),
+    PublicScript(
+        name="sizes_named",
+        repository="Lyreplus/BudgetFlow",
+        commit="dfa1ed7b6e71aeb61f3ee6ec5791582bf8d0a78d",
+        files={"lua/job_submit.lua": SCRIPT},
+        renamed={r"python3 \.\./budgetflow/prolog\.py": "true"},
+        options=(
+            ("", "-N1", "-N1", "-N1"),
+            ("", "-n1", "-n2", "-n4"),
+            ("", "-c1", "-c3", "-c4", "-c8"),
+            ("", "--gres=gpu:0", "--gres=gpu:1", "--gres=gpu:2", "--gres=gpu:tesla:1"),
+        ),
+        interactive=True,
+    ),
+    PublicScript(
+        name="cpus_of_gpus",
+        repository="xihn/lua-slurm-gpu-cpu-ratio",
+        commit="2d79f56fcab613fccd86b5664e5d7303e86135c2",
+        files={"src/job_submit.lua": SCRIPT},
+        # Slurm has no field of this name, and writes gres/gpu since 23.11.
+        renamed={"min_cpu": "min_cpus", r'"\^gpu:': '"^gres/gpu:', "es1": "gpu", "v100 ": "tesla"},
+        options=(
+            ("-p gpu", "-p gpu", "-p gpu", "-p debug", ""),
+            ("", "--gres=gpu:1", "--gres=gpu:2", "--gres=gpu:tesla:1", "--gres=gpu:tesla:2"),
+            ("", "-n2", "-n4", "-n4", "-n8", "-n2 -c2"),
+        ),
+        interactive=True,
+    ),
+    PublicScript(
+        name="license_and_host_qos",
+        repository="hpc/hpc-collab",
+        commit="4c4a933b05d1828e348cfbfb88f39a7a582a1e3d",
+        files={"clusters/vc/common/etc/slurm/job_submit.lua": SCRIPT},
+        renamed={
+            r'require "luarocks\.loader"': "nil",
+            r'require "posix\.unistd"': "{ access = function() end }",
+            "homevagrant@slurmdb": "common",
+        },
+        options=(
+            ("", "-L common", "-L common:2", "-L quantum", "-L quantum:2,common"),
+            ("", "--qos=short", "--qos=long", "--qos=short__ct"),
+            PLACES,
+        ),
+        updates=("Licenses=common", "Licenses=common:2", "Licenses=quantum", "Comment=x", "TimeLimit=5"),
+        interactive=True,
+    ),
+    PublicScript(
+        name="groups_of_nodes",
+        repository="GoogleCloudPlatform/slurm-gcp",
+        commit="13fd92b615c030b9ba62e4a87d610bcc7af72b75",
+        files={"etc/job_submit.lua.tpl": SCRIPT},
+        renamed={'SCRIPTS_DIR .. "/util.py -p "': '"sh /etc/slurm/machines.sh "'},
+        beside={"/etc/slurm/machines.sh": "case $1 in gpu) echo VMCOUNT:2;; *) echo VMCOUNT:0;; esac\n"},
+        options=(
+            ("", "-p gpu", "-p gpu", "-p gpu", "-p debug", "-p debug,gpu"),
+            ("", "-N1", "-N1", "-N2", "-N1-2", "-n2", "-n2 -N1"),
+            ("", "--switches=2"),
+        ),
+        interactive=True,
+    ),
+    PublicScript(
+        name="smallest_partition",
+        repository="NathanRVance/clic",
+        commit="e28f7f2686f5ac6689b384474e3fdfa4d207f6ec",
+        files={"files/job_submit.lua": SCRIPT},
+        renamed={
+            r"--\s+START CLIC STUFF": "parts = { normal = { cpus = 4, mem = 2000, disk = 100 },"
+            " bigmem = { cpus = 64, mem = 900000, disk = 10000 } }"
+        },
+        options=(PLACES, ("", "--mincpus=2", "--mincpus=8"), MEMORY, ("", "", "--tmp=50", "--tmp=5000")),
         interactive=True,
     ),
 )

@@ -30,7 +30,9 @@ def need() -> None:
             namespace.private_mounts()
             namespace.unshare(sum(namespace.KINDS.values()))
             os.chdir(folder)
-            namespace.mount("overlay", "merged", "overlay", 0, "lowerdir=lower,upperdir=upper,workdir=work,userxattr")
+            namespace.mount(
+                "overlay", "merged", "overlay", 0, "lowerdir=lower,upperdir=upper,workdir=work,userxattr,volatile"
+            )
             namespace.mount("tmpfs", "lower", "tmpfs")
             namespace.device("/dev/null", "lower/null")
             namespace.mount("sysfs", "sys", "sysfs")

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.cluster.lab import enter
+from tests.cluster.lab import cluster, enter, places, warm
 from tests.cluster.lab.errors import LabError
 
 RUN = Path(__file__).parent / "run"
@@ -23,7 +23,7 @@ LATE = "late"
 _idle: list[subprocess.Popen[str]] = []
 """Idle servers; at most as many as there were simultaneous calls."""
 _inside: dict[tuple[str, str], list[tuple[subprocess.Popen[bytes], socket.socket]]] = {}
-"""Idle servers that have entered a cluster, by its name and release; most calls are theirs."""
+"""Idle servers in a cluster, by its name and release, or for the commands of a build; most calls are theirs."""
 
 
 def call(
@@ -94,15 +94,47 @@ def _call_inside(
     release = _served_inside(arguments)
     if release is None:
         return None
-    key = environment.get("SLURMHOOKS_CLUSTER", ""), release
+    name = environment.get("SLURMHOOKS_CLUSTER", "")
+    answer = None
+    if arguments[0] == "exec":
+        command = enter.read("exec", arguments[1:])
+        directory = os.path.join(places.clusters(), name, release)
+        build, keeper = cluster.read_layer(directory), places.read_keeper(directory)
+        if command.words[0] == "slurmhooks" and not (command.env or command.directory) and build and keeper:
+            # Its process does not end late commands.
+            request = [command.words[1:], keeper.pid]
+            answer = _ask((build, release), [release, build], environment, request, streams, timeout)
+    if answer in (None, warm.UNSERVED):
+        # It ends late commands itself, but may wait for a file system, too.
+        answer = _ask((name, release), [release], environment, [arguments, timeout], streams, timeout + 10)
+    return answer
+
+
+def _ask(
+    key: tuple[str, str],
+    served: list[str],
+    environment: Mapping[str, str],
+    request: list[object],
+    streams: list[int],
+    timeout: float,
+) -> str | None:
+    """Return the answer of an idle server, or of a new one; None: it has ended.
+
+    Args:
+        key: of the servers.
+        served: the arguments of a new one.
+        environment: of a new one.
+        request: what it gets.
+        streams: those of the command.
+        timeout: seconds until it is killed.
+    """
     idle = _inside.setdefault(key, [])
-    server, connection = idle.pop() if idle else _start_inside(release, environment)
+    server, connection = idle.pop() if idle else _start_inside(served, environment)
     with contextlib.ExitStack() as stack:
-        request = _file(stack, json.dumps([arguments, timeout]))
+        file = _file(stack, json.dumps(request))
         try:
-            socket.send_fds(connection, [b"."], [request, *streams])
-            # It ends late commands itself, but may wait for a file system, too.
-            connection.settimeout(timeout + 10)
+            socket.send_fds(connection, [b"."], [file, *streams])
+            connection.settimeout(timeout)
             answer = connection.recv(64)
         except TimeoutError:
             server.kill()
@@ -136,11 +168,11 @@ def _start() -> subprocess.Popen[str]:
     return subprocess.Popen([*SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def _start_inside(release: str, environment: Mapping[str, str]) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """Return a new server in a cluster, and the socket to it, whose end it notices."""
+def _start_inside(served: list[str], environment: Mapping[str, str]) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """Return a new server for clusters, and the socket to it, whose end it notices."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
-        server = subprocess.Popen([*SERVE, release], stdin=theirs.fileno(), env=environment, stderr=subprocess.DEVNULL)
+        server = subprocess.Popen([*SERVE, *served], stdin=theirs.fileno(), env=environment, stderr=subprocess.DEVNULL)
     return server, ours
 
 

@@ -17,9 +17,9 @@ def main(arguments: Sequence[str]) -> int:
 
             return enter(verb, arguments[1:])
         if verb == "serve":
-            from .serve import serve, serve_inside
+            from .serve import serve, serve_commands, serve_inside
 
-            return serve_inside(arguments[1]) if arguments[1:] else serve()
+            return (serve, serve_inside, serve_commands)[len(arguments) - 1](*arguments[1:])
         from .cli import main as other
 
         return other(arguments)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Run verbs for one caller until it ends, each in a fork: starting Python for each would take ten times as long."""
 
-import contextlib
 import functools
 import json
 import os
@@ -9,14 +8,14 @@ import select
 import socket
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from . import cli, cluster, commands, daemons, enter, install, namespace, places, user_namespace
+from . import cli, cluster, commands, daemons, enter, install, namespace, places, user_namespace, warm
 from .entry import main
 from .errors import LabError
 from .releases import find
-from .warm import Warm
 
-__all__ = ["cli", "serve", "serve_inside"]  # imported here, so that the forks need not do it
+__all__ = ["cli", "serve", "serve_commands", "serve_inside"]  # imported here, so that the forks need not do it
 
 
 def serve() -> int:
@@ -66,35 +65,49 @@ def serve_inside(release: str) -> int:
     user_namespace.become_root()
     namespace.join(keeper.pid)
     os.setgroups(commands.account("root")[4])
-    _, _, home, shell, _ = commands.account("root")
-    warm = Warm(install.LINK, f"{install.BIN}/slurmhooks", commands.environment("root", home, shell, {}))
-    with socket.socket(fileno=0) as connection, contextlib.closing(warm):
+    with socket.socket(fileno=0) as connection:
         while True:
             request, files, _, _ = socket.recv_fds(connection, 1, 4)
             if not request:
                 return 0
-            connection.send(str(_run_inside(warm, *files)).encode())
+            connection.send(str(_run_inside(*files)).encode())
             for descriptor in files:
                 os.close(descriptor)
 
 
-def _run_inside(warm: Warm, request: int, *streams: int) -> int | str:
+def serve_commands(release: str, build: str) -> int:
+    """Run commands of slurmhooks in all clusters of a release that have a build as their layer; see warm.py.
+
+    This process enters none of them: it has the files that are below those of the clusters.
+    """
+    text = Path(warm.__file__).read_text(encoding="utf-8")
+    user_namespace.become_root()
+    namespace.private_mounts()
+    os.chdir(os.path.dirname(places.rootfs(release)))
+    namespace.mount("overlay", release, "overlay", 0, f"lowerdir={os.path.relpath(build)}:{release},userxattr")
+    os.chroot(release)
+    os.chdir("/")
+    os.umask(0o022)
+    _, _, home, shell, groups = commands.account("root")
+    os.setgroups(groups)
+    words = [f"{install.BIN}/python", "-P", "-c", text, install.LINK, f"{install.BIN}/slurmhooks"]
+    namespaces = sum(namespace.KINDS.values())
+    os.execve(words[0], [*words, str(namespaces)], commands.environment("root", home, shell, {}))
+
+
+def _run_inside(request: int, *streams: int) -> int | str:
     with open(request, "rb", closefd=False) as file:
         arguments, limit = json.load(file)
     try:
         if arguments[0] in ("exec", "as"):
-            return _run_command(warm, enter.read(arguments[0], arguments[1:]), streams, limit)
+            return _run_command(enter.read(arguments[0], arguments[1:]), streams, limit)
         return _copy(arguments, *streams)
     except LabError as error:
         os.write(streams[2], f"run: {arguments[0]}: {error}\n".encode(errors="replace"))
         return error.code
 
 
-def _run_command(warm: Warm, command: enter.Command, streams: Sequence[int], limit: float) -> int | str:
-    if command.user == "root" and command.words[0] == "slurmhooks" and not (command.env or command.directory):
-        code = warm.run(command.words[1:], streams, limit)
-        if code is not None:
-            return code
+def _run_command(command: enter.Command, streams: Sequence[int], limit: float) -> int | str:
     child = commands.start_command(command.user, command.words, command.env, command.directory, streams)
     if isinstance(child, int):
         return child

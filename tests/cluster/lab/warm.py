@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Run commands of slurmhooks in forks of a process that has imported them: most take longer to start than to work.
 
-The text of this module is the program of that process, too.
+One process serves all clusters that have the same build; each fork enters the cluster of its command. The text of this
+module is the program of that process, in the Python of the clusters.
 """
 
-import contextlib
+import ctypes
 import gc
 import importlib
 import json
 import os
+import signal
 import socket
-import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+
+UNSERVED = "-"
+"""The answer if a command must be started, because the cluster's files are others, or the cluster has ended."""
 
 IMPORTED = (
     *(f"slurmhooks.cli.commands.{name}" for name in ("check", "deploy", "info", "rules", "status", "why")),
@@ -22,77 +26,20 @@ IMPORTED = (
 )
 """What most commands import, some of it late; each imports what is missing."""
 
-with open(__file__, encoding="utf-8") if __name__ != "__main__" else contextlib.nullcontext() as _file:
-    _TEXT = _file.read() if _file else ""  # read before this process enters a cluster
 
+def serve(link: str, program: str, namespaces: int) -> None:
+    """Answer requests, one at a time, until the socket is closed.
 
-class Warm:
-    """The processes of one cluster, one after the other."""
+    Each request has four descriptors: a file with the arguments and the keeper's process id, as JSON, and the streams
+    of the command. The answer is the exit code, or UNSERVED.
 
-    def __init__(self, link: str, program: str, environment: Mapping[str, str]) -> None:
-        """Start nothing yet.
-
-        Args:
-            link: the path of the command.
-            program: what it leads to; the first line of that file names its Python.
-            environment: of all commands.
-        """
-        self._link = link
-        self._program = program
-        self._environment = environment
-        self._started: tuple[subprocess.Popen[bytes], socket.socket] | None = None
-
-    def run(self, arguments: Sequence[str], streams: Sequence[int], limit: float) -> int | str | None:
-        """Run a command; return the exit code, "late", or None if it must be started.
-
-        Args:
-            arguments: of the command.
-            streams: its standard streams.
-            limit: seconds that it may take; then it is killed.
-        """
-        while os.path.realpath(self._link) == self._program and os.path.exists(self._program):
-            is_new = self._started is None
-            _, connection = self._started = self._started or self._start()
-            try:
-                socket.send_fds(connection, [json.dumps(arguments).encode()], streams)
-                connection.settimeout(limit)
-                answer = connection.recv(16)
-            except TimeoutError:
-                self.close()
-                return "late"
-            except OSError:
-                answer = b""
-            if answer:
-                return int(answer)
-            self.close()  # the package has changed, or cannot be imported
-            if is_new:
-                break
-        return None
-
-    def close(self) -> None:
-        """End the process, and a command with it."""
-        if self._started is not None:
-            process, connection = self._started
-            process.kill()
-            process.wait()
-            connection.close()
-            self._started = None
-
-    def _start(self) -> tuple[subprocess.Popen[bytes], socket.socket]:
-        with open(self._program, encoding="utf-8") as file:
-            python = file.readline().removeprefix("#!").strip()
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            command = [python, "-P", "-c", _TEXT, self._link]
-            home = self._environment["HOME"]
-            return subprocess.Popen(command, stdin=theirs.fileno(), cwd=home, env=self._environment), ours
-
-
-def serve() -> None:
-    """Answer requests, one at a time, until the socket is closed or the package has changed."""
+    Args:
+        link: the path of the command.
+        program: what it leads to in a cluster that has the build.
+        namespaces: which namespaces of the keeper to enter, as setns() takes them.
+    """
     import slurmhooks
 
-    sys.argv.pop(0)  # "-c"; what follows is the command
     for module in IMPORTED:
         importlib.import_module(module)
     folders = [folder for folder, *_ in os.walk(slurmhooks.__path__[0]) if "__" not in folder]
@@ -100,18 +47,31 @@ def serve() -> None:
     gc.freeze()
     with socket.socket(fileno=os.dup(0)) as connection:
         while True:
-            request, streams, _, _ = socket.recv_fds(connection, 1 << 16, 3)
-            if not request or _times(folders) != times:
+            request, descriptors, _, _ = socket.recv_fds(connection, 1, 4)
+            if not request:
                 return
             child = os.fork()
             if child == 0:
                 connection.close()
-                sys.argv[1:] = json.loads(request)
-                _run(streams)
-            for descriptor in streams:
+                arguments = _enter(descriptors[0], namespaces)
+                if arguments is None or os.path.realpath(link) != program or _times(folders) != times:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                _run([link, *(arguments or ())], descriptors[1:])
+            for descriptor in descriptors:
                 os.close(descriptor)
             code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-            connection.send(str(128 - code if code < 0 else code).encode())
+            connection.send((str(code) if code >= 0 else UNSERVED).encode())
+
+
+def _enter(request: int, namespaces: int) -> list[str] | None:
+    """Enter the cluster of a request; return the arguments, or None if the cluster has ended."""
+    with open(request, encoding="utf-8", closefd=False) as file:
+        arguments, keeper = json.load(file)
+    try:
+        has_entered = ctypes.CDLL(None).setns(os.pidfd_open(keeper), namespaces) == 0
+    except ProcessLookupError:
+        has_entered = False
+    return list(arguments) if has_entered else None
 
 
 def _times(folders: Sequence[str]) -> list[int]:
@@ -119,16 +79,25 @@ def _times(folders: Sequence[str]) -> list[int]:
     return [os.stat(folder).st_mtime_ns if os.path.isdir(folder) else 0 for folder in folders]
 
 
-def _run(streams: list[int]) -> None:
+def _run(words: list[str], streams: Sequence[int]) -> None:
+    """Run a command in a child, which is in the process namespace that this process has entered, and end as it does."""
     from slurmhooks.cli import main
     from slurmhooks.processes import process
 
     process.die_with(os.getppid())
-    for number, descriptor in enumerate(streams):
-        os.dup2(descriptor, number)
-        os.close(descriptor)
-    main()  # it raises SystemExit
+    child = os.fork()
+    if child == 0:
+        process.die_with(0)  # a process outside its namespace
+        os.chdir(os.environ["HOME"])
+        sys.argv[:] = words
+        for number, descriptor in enumerate(streams):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+        main()  # it raises SystemExit
+        return
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    os._exit(128 - code if code < 0 else code)
 
 
 if __name__ == "__main__":
-    serve()
+    serve(sys.argv[1], sys.argv[2], int(sys.argv[3]))

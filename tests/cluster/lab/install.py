@@ -27,9 +27,12 @@ SCRUN_LUA = "/etc/slurm/scrun.lua"
 PRODUCTS = (PLUGINS, f"{BIN}/slurmhooks", SCRUN_LUA)
 """The results of installing, besides the Python package."""
 SET = "/etc/slurm/slurmhooks.set"
-BASE = (SET, *(f"/etc/slurm/{name}" for name in ("slurmhooks.d", "slurmhooks.toml", "hooks.d", "plugstack.conf")))
-"""The sources of a new cluster, and what deploying them has made; a build that has them need not be deployed."""
-FORMAT = 6
+BASE = (*(f"/etc/slurm/{name}" for name in ("slurmhooks.d", "slurmhooks.toml", "hooks.d", "plugstack.conf")), SET)
+"""The sources of a new cluster, and what deploying them has made: the last one says that a build has all of them.
+
+Then a new cluster need not be deployed. A build for a cluster that had files already gets them from the next new one.
+"""
+FORMAT = 7
 """Increased when the format of kept builds changes."""
 KEPT_BUILDS = 8
 SLURM_SOURCE = "/usr/src/slurm"
@@ -68,7 +71,7 @@ def below(release: Release) -> None:
     directory = places.cluster(release.name)
     build = _build_of(release)
     with places.locked(os.path.dirname(build), f"build for {release.name}"):
-        if not os.path.isdir(build):
+        if not os.path.lexists(f"{build}{SET}"):
             return
         os.utime(build)
         # From now on no other process removes the build.
@@ -133,6 +136,10 @@ def _have_built(release: Release, keeper: namespace.Keeper, report: Reporter, fo
             _copy(keeper, build, [name for name in os.listdir(build) if name != "etc"], "/")
             if os.path.exists(f"{build}{SCRUN_LUA}"):
                 _copy(keeper, build, [SCRUN_LUA.lstrip("/")], "/")
+            if is_new and not os.path.lexists(f"{build}{SET}"):
+                namespace.call(keeper, _enable)
+                namespace.call(keeper, _deploy)
+                _take(keeper, BASE, build)
             return
         report.say(f"building {len(_tree().files)} files of {places.PROJECT}")
         _copy(keeper, places.PROJECT, _tree().files, TREE)
@@ -173,17 +180,23 @@ def _keep(keeper: namespace.Keeper, build: str, more: Sequence[str]) -> None:
     part = f"{build}.part"
     shutil.rmtree(part, ignore_errors=True)
     os.makedirs(part)
-    with subprocess.Popen(["tar", "-C", part, "-xf", "-"], stdin=subprocess.PIPE) as unpack:
-        assert unpack.stdin is not None
-        into = unpack.stdin.fileno()
-        namespace.call(keeper, lambda: _tar(["-cf", "-", *_products(more)], stdout=into))
-    if unpack.returncode != 0:
-        raise LabError(f"tar cannot unpack the build in {part}")
+    packages = namespace.call(keeper, lambda: "\n".join(_packages())).splitlines()
+    _take(keeper, (*PRODUCTS, *packages, *more), part)
     os.rename(part, build)
 
 
-def _products(more: Sequence[str]) -> list[str]:
-    return [path.lstrip("/") for path in [*PRODUCTS, *_packages(), *more] if os.path.lexists(path)]
+def _take(keeper: namespace.Keeper, paths: Sequence[str], folder: str) -> None:
+    """Copy those files of the cluster that exist to a folder of the host."""
+    with subprocess.Popen(["tar", "-C", folder, "-xf", "-"], stdin=subprocess.PIPE) as unpack:
+        assert unpack.stdin is not None
+        into = unpack.stdin.fileno()
+        namespace.call(keeper, lambda: _tar(["-cf", "-", *_existing(paths)], stdout=into))
+    if unpack.returncode != 0:
+        raise LabError(f"tar cannot unpack files of the cluster in {folder}")
+
+
+def _existing(paths: Sequence[str]) -> list[str]:
+    return [path.lstrip("/") for path in paths if os.path.lexists(path)]
 
 
 def _tar(arguments: list[str], *, data: bytes | None = None, stdout: int | None = None) -> str:

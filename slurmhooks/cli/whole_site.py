@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from slurmhooks.cli import configuration, parameters
@@ -295,7 +296,9 @@ def _files(named: Configured) -> list[str]:
     folders = tuple(f"{home.placed(name, base)}/" for name in hooks.packages)
     modules = []
     for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
+        # A lazy module (importlib.util.LazyLoader) would be imported if an attribute were read.
+        known = object.__getattribute__(module, "__dict__") if issubclass(type(module), ModuleType) else {}
+        file = known.get("__file__")
         named_there = any(name == package or name.startswith(f"{package}.") for package in hooks.modules)
         if file is not None and (named_there or (folders and file.startswith(folders))):
             modules.append(file)

@@ -215,6 +215,33 @@ def test_manifest_states(site: Site) -> None:
     assert "there is none; 'slurmhooks install' writes it again" in site.check().output
 
 
+LAZY = """
+import sys
+from importlib.machinery import PathFinder
+from importlib.util import LazyLoader, module_from_spec
+
+spec = PathFinder.find_spec("lazy_module", [{folder!r}])
+spec.loader = LazyLoader(spec.loader)
+sys.modules["lazy_module"] = module = module_from_spec(spec)
+spec.loader.exec_module(module)
+
+@hook.job_submit
+def submit(job):
+    module.judge(job)
+"""
+
+
+@pytest.mark.parametrize("packages", ["", 'packages = ["packages"]'])
+def test_a_lazy_module(site: Site, tmp_path: Path, packages: str) -> None:
+    """check does not import what a hook file would import only once it needs it, and which may fail here."""
+    path = site.file(LAZY.format(folder=str(tmp_path)))
+    (tmp_path / "lazy_module.py").write_text("raise ImportError('only on the controller')\n")
+    (site.etc / "packages").mkdir()
+    (site.etc / "slurmhooks.toml").write_text(f'[hooks]\npaths = ["{path}"]\n{packages}\n')
+    site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=python")
+    assert site.found() == []
+
+
 def test_a_file_without_a_handler(site: Site) -> None:
     """A forgotten decorator is noted; a file that only defines an option gets no note."""
     path = site.file("def submit(job): pass\n")

@@ -212,6 +212,9 @@ def _of_update(request: RequestStructs) -> dict[str, object]:
 def gives(job: Job, option: re.Pattern[str]) -> bool:
     """Tell whether the command line, or a line ``#SBATCH`` of the script, has an option without a value.
 
+    ``submit_line`` has the words of the command, separated by spaces and without quotes, so words with spaces cannot be
+    told from several words. A user may send any text: nothing that is forbidden may depend on it.
+
     Args:
         job: the request.
         option: matches the option and its abbreviations.

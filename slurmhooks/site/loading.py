@@ -28,7 +28,7 @@ class Named:
         sources: hook files, modules and folders of packages.
         scripts: sources in other languages. Those with a function that reads them precede ``sources``; the others are
             Lua scripts for SPANK, which slurmhooks.lua adds to the registry.
-        require: labels of handlers that must be among those of ``sources``.
+        require: labels of handlers that must be among those of ``sources``, whichever process loads them.
         rest: for a line of plugstack.conf, the arguments for its handlers.
         rows: what the manifest says of a line or plugin point; None if the configuration decides.
     """
@@ -67,23 +67,32 @@ class Configured(Named):
     __slots__ = ("config", "path")
 
     def __init__(self, path: Path, config: Config, sources: Iterable[Source], scripts: Iterable[Source]) -> None:
-        super().__init__(sources, config.hooks.require, scripts)
+        require = tuple(label for label in config.hooks.require if not of_one_point(label))
+        super().__init__(sources, require, scripts)
         self.path = path
         self.config = config
 
     def give_modes(self, registry: Registry, hooks: Container[str] | None = None) -> list[str]:
-        """Give handlers the modes of the configuration; return findings about these modes.
+        """Give handlers the modes of the configuration; return findings about these modes, and about what is required.
 
         Args:
             registry: what :meth:`load` has returned.
-            hooks: those that this process calls; default: all. If none of them has modes, the process may not have
-                loaded what the configuration names, such as a Lua script.
+            hooks: those that this process calls; default: all, and everything that the configuration names has been
+                loaded. If none of them has modes, the process may not have loaded it, such as a Lua script.
         """
+        from slurmhooks.handlers.registry import missing
         from slurmhooks.handlers.rollouts import assign
 
         if hooks is not None and not have_modes(hooks):
             return []
-        return assign(self.config.rollouts(), registry.all_handlers(), self.require)
+        handlers, require = registry.all_handlers(), self.config.hooks.require
+        lacking = missing(filter(of_one_point, require), handlers) if hooks is None else []
+        return lacking + assign(self.config.rollouts(), handlers, require)
+
+
+def of_one_point(label: str) -> bool:
+    """Tell whether a label is that of a rule or of a Lua script, which only the processes of one plugin point load."""
+    return label.startswith("rule:") or ".lua:" in label
 
 
 def have_modes(hooks: Container[str]) -> bool:

@@ -128,6 +128,41 @@ def test_a_required_handler_is_missing(site: Site) -> None:
     assert "a:f: [hooks]" not in result.output
 
 
+RULE_AND_SCRIPTS = """
+[hooks]
+paths = ["hooks.d/*.py"]
+require = ["rule:longest", "job_submit.lua:slurm_job_submit", "cli_filter.lua:slurm_cli_pre_submit"]
+[job_submit]
+lua = "job_submit.lua"
+[cli_filter]
+lua = "cli_filter.lua"
+[[rule]]
+rule = "time_ceiling"
+name = "longest"
+limit = 30
+"""
+
+
+def test_a_required_rule_or_script(site: Site) -> None:
+    """Only one plugin point loads it, and none of the others misses it; nothing is deployed without it."""
+    site.file(f"{SUBMIT}@hook.spank.init\ndef start(spank): pass\n")
+    (site.etc / "job_submit.lua").write_text(
+        "function slurm_job_submit() return 0 end\nfunction slurm_job_modify() return 0 end\n"
+    )
+    names = ("setup_defaults", "pre_submit", "post_submit")
+    (site.etc / "cli_filter.lua").write_text("".join(f"function slurm_cli_{name}() return 0 end\n" for name in names))
+    (site.plugins / "cli_filter_python.so").touch()
+    (site.etc / "plugstack.conf").write_text("required spank_python.so\n")
+    site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=python", "CliFilterPlugins=python")
+    toml = site.etc / "slurmhooks.toml"
+    toml.write_text(RULE_AND_SCRIPTS)
+    assert site.found() == []
+    for table in ('lua = "job_submit.lua"', 'lua = "cli_filter.lua"', 'name = "longest"'):
+        toml.write_text(RULE_AND_SCRIPTS.replace(table, ""))
+        (found,) = site.found()
+        assert "[hooks] require of slurmhooks.toml names this handler" in found
+
+
 @pytest.mark.parametrize("callback", COSTLY_CALLBACKS)
 def test_a_callback_that_the_plugin_leaves_out(site: Site, callback: str) -> None:
     """A handler for a costly callback is a finding with the lean plugin."""

@@ -12,7 +12,7 @@ from slurmhooks.files.watch import Watch
 from slurmhooks.log import log
 from slurmhooks.processes import descriptors
 from slurmhooks.processes.settings import Settings
-from slurmhooks.site import reload
+from slurmhooks.site import loading, reload
 from slurmhooks.site import sources as site
 from tests.sets import put_in_force
 
@@ -97,6 +97,18 @@ def test_what_does_not_load(write: Write, toml: str, text: str, match: str) -> N
     write("hooks.d/a.py", text)
     with pytest.raises((LoadError, ConfigError), match=match):
         load()
+
+
+@pytest.mark.parametrize("label", ["rule:longest", "job_submit.lua:slurm_job_submit", "cli_filter.lua:slurm_cli_f"])
+@pytest.mark.parametrize("hooks", [("controller_prolog",), ("job_submit",)])
+def test_what_another_process_has_to_load(write: Write, label: str, hooks: tuple[str, ...]) -> None:
+    """No plugin and no launch misses a required rule or script that only another plugin loads: deploy has seen it."""
+    write("slurmhooks.toml", f'{TOML}require = ["a:f", "{label}"]\n')
+    write("hooks.d/a.py", HANDLER.format("f"))
+    watch = Watch()
+    reload.load(site.config_path(), watch, lambda registry: [], hooks=hooks)
+    for named in (loading.of_line(()), loading.of_point("cli_filter", known=None)):
+        assert [handler.label for handler in named.load().all_handlers()] == ["a:f"]
 
 
 def test_what_the_process_cannot_serve_is_a_finding(write: Write) -> None:

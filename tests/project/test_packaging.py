@@ -68,6 +68,23 @@ def test_wheel_has_manual_pages_and_completion(wheel: Path) -> None:
     } == {name for name in names_in(wheel) if ".data/" in name}
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "docs/install.md",
+        "docs/architecture.md",
+        "contrib/packaging/debian/control",
+        "contrib/packaging/slurmhooks.spec",
+    ],
+)
+def test_the_package_of_the_workshop_names_its_commands(name: str) -> None:
+    """Packages, and the pages about them, list the commands that the workshop has."""
+    text = " ".join((CHECKOUT / name).read_text().replace("`", "").split())
+    folder = CHECKOUT / "slurmhooks/workshop/cli/commands"
+    *first, last = sorted(path.stem.strip("_") for path in folder.iterdir() if path.stem[0] != "_")
+    assert f"the commands {', '.join(first)} and {last}" in text
+
+
 def test_wheel_runs_from_elsewhere(wheel: Path, tmp_path: Path) -> None:
     """An unpacked wheel finds its own C sources and not those of a checkout."""
     with zipfile.ZipFile(wheel) as archive:

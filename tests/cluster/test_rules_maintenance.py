@@ -92,10 +92,15 @@ def waits_or_starts(site: Site, number: str) -> bool:
         return True
     # The backfill scheduler, which shortens to --time-min, has had a turn once it begins with the next but one.
     for _ in range(2):
-        before = turns(site)
-        site.cluster.root("scontrol", "update", f"jobid={number}", "comment=x")  # without a change it does not look
-        site.cluster.wait(lambda before=before: turns(site) > before, what="a turn of the backfill scheduler")
+        wait_for_turn(site, number)
     return not site.said("squeue", "-h", "-j", number, "-t", "PENDING", user="root").strip()
+
+
+def wait_for_turn(site: Site, number: str) -> None:
+    """Wait until the backfill scheduler begins, which looks only after a change."""
+    before = turns(site)
+    site.cluster.root("scontrol", "update", f"jobid={number}", "comment=x")
+    site.cluster.wait(lambda: turns(site) > before, what="a turn of the backfill scheduler")
 
 
 def turns(site: Site) -> int:

@@ -270,6 +270,8 @@ def plan(handler: Handler, outcome: Outcome, actions: list[Action]) -> Plan:
 class Left(NamedTuple):
     """Actions of a run that are not taken, because there are too many for one user or node.
 
+    Neither a wrong rule nor one user decides for all others.
+
     Attributes:
         actions: all those for the user or node.
         text: says so.

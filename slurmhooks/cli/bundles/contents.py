@@ -347,7 +347,10 @@ class _Contents:
 
 
 def _outside(base: Path, files: Mapping[str, File]) -> list[str]:
-    """Return a note for each place in Python files and Lua scripts that names a file that may not be in the set."""
+    """Return a note for each place in Python files and Lua scripts that names a file that may not be in the set.
+
+    Changes of such a file take effect without a deployment.
+    """
     notes = []
     for name, file in sorted(files.items()):
         text = file.content.decode("utf-8", "replace")

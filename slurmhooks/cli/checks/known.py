@@ -4,10 +4,10 @@
 import ast
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from types import ModuleType
 from typing import Any
 
 from slurmhooks import types
+from slurmhooks.job_submit import constants
 from slurmhooks.job_submit.bounds import Bounds
 from slurmhooks.job_submit.model import Job
 from slurmhooks.job_submit.whole import WholeJob
@@ -64,18 +64,14 @@ class Known:
         match expression:
             case ast.Name(id=name):
                 value = self.views.get(name, self._variables.get(name))
-                return value if name in self.views or value is log or _is_ours(value) else None
+                # Nothing else of a site is looked into: a module may be lazy.
+                return value if name in self.views or value is log or value is constants else None
             case ast.Subscript(value=ast.Name(id=name)):
                 return self._tables.get(name)
             case ast.Attribute(value=inner, attr=name):
                 of = self.of(inner)
                 if of in (Job, WholeJob) and name == "bounds":
                     return Bounds
-                value = getattr(of, name, None) if isinstance(of, ModuleType) else None
-                return value if isinstance(value, type) or _is_ours(value) else None
+                value = getattr(of, name, None) if of is constants else None
+                return value if isinstance(value, type) else None
         return None
-
-
-def _is_ours(value: object) -> bool:
-    """Tell whether a value is the module of constants, whose names hook files write by hand."""
-    return isinstance(value, ModuleType) and value.__name__ == "slurmhooks.job_submit.constants"

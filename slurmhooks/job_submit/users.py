@@ -7,15 +7,17 @@ import grp
 import os
 import pwd
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 from slurmhooks.job_submit.model import owner_of
 from slurmhooks.values import text_to_c
 from slurmhooks.wire.protocol import Fact
 
+Kept = TypeVar("Kept")
 KEPT_SECONDS = 60.0
 """How long the groups of other users are remembered."""
-_kept: dict[int, tuple[float, frozenset[str]]] = {}
+_kept: dict[int | str, tuple[float, Any]] = {}
 
 
 class Users:
@@ -133,20 +135,36 @@ def name_and_groups(user_id: int) -> tuple[str | None, frozenset[str]]:
     return entry.pw_name, frozenset(_groups_of(entry.pw_name, entry.pw_gid))
 
 
-def kept_groups(user_id: int) -> frozenset[str]:
-    """Return the groups of a user whose job is in the queue, as the name service said within a minute.
+def kept_groups(user_id: int) -> frozenset[int]:
+    """Return the ids of the groups of a user whose job is in the queue; none if the name service knows no such user.
 
-    The queue may have jobs of hundreds of users, and slurmctld holds its locks meanwhile. A user whom the name service
-    does not know has a group without a name, as in an outage.
+    The queue may have jobs of hundreds of users, and slurmctld holds its locks meanwhile: two questions for each, once
+    a minute.
     """
-    until, groups = _kept.get(user_id, (0.0, frozenset()))
+
+    def ask() -> frozenset[int]:
+        entry = pwd.getpwuid(user_id)
+        return frozenset(os.getgrouplist(entry.pw_name, entry.pw_gid))
+
+    return _keep(user_id, ask) or frozenset()
+
+
+def kept_group(name: str) -> int | None:
+    """Return the id of a group, which also is the name of one without a name; None if it is not known."""
+    return int(name) if name.isdecimal() else _keep(name, lambda: grp.getgrnam(name).gr_gid)
+
+
+def _keep(key: int | str, ask: Callable[[], Kept]) -> Kept | None:
+    """Return an answer of the name service that is younger than a minute; None, which is not kept, if it has none."""
+    until, value = _kept.get(key, (0.0, None))
     if time.monotonic() < until:
-        return groups
-    name, groups = name_and_groups(user_id)
-    if name is None:
-        return frozenset((str(user_id),))
-    _kept[user_id] = time.monotonic() + KEPT_SECONDS, groups
-    return groups
+        return cast("Kept", value)
+    try:
+        answer = ask()
+    except KeyError:
+        return None
+    _kept[key] = time.monotonic() + KEPT_SECONDS, answer
+    return answer
 
 
 def is_group(name: str) -> bool:

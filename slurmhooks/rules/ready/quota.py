@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from slurmhooks.errors import Reject
 from slurmhooks.fields.constants import JobState
 from slurmhooks.handlers.registry import SKIP
 from slurmhooks.job_submit.bounds import computing, defaults
@@ -19,10 +20,10 @@ from slurmhooks.job_submit.bounds.counts import GPU, Counts
 from slurmhooks.job_submit.model import owner_of
 from slurmhooks.job_submit.strings import NotationError, Tres
 from slurmhooks.job_submit.unchanged import Unchanged
-from slurmhooks.job_submit.users import kept_groups, split_names
+from slurmhooks.job_submit.users import kept_group, kept_groups, split_names
 from slurmhooks.rules import resources
 from slurmhooks.rules.base import Rule
-from slurmhooks.rules.conditions import first_group
+from slurmhooks.rules.conditions import UNKNOWN_GROUPS, first_group
 from slurmhooks.rules.kinds import Count, counted, matches, matches_any_case
 from slurmhooks.rules.ready.sizes import GOING
 from slurmhooks.values import Unlimited, text_from_c, text_to_c
@@ -253,10 +254,21 @@ class Quota(Rule):
             yield SimpleNamespace(**dict(zip(names, values, strict=True))), count
 
     def _owner(self, record: Any) -> str | None:
-        """Return for whom a job in the queue counts; None: its user is in none of the groups."""
-        if self.per == "group":
-            return first_group(kept_groups(record.user_id), self.groups)
-        return str(getattr(record, OWNERS[self.per]))
+        """Return for whom a job in the queue counts; None: its user is in none of the groups, or exists no more.
+
+        Raises:
+            Reject: the name service knows neither the user nor a group, as in an outage.
+        """
+        if self.per != "group":
+            return str(getattr(record, OWNERS[self.per]))
+        ids = kept_groups(record.user_id)
+        for name in self.groups:
+            number = kept_group(name)
+            if number is None and not ids:
+                raise Reject(UNKNOWN_GROUPS)
+            if number in ids:
+                return name
+        return None
 
     def _is_counted(self, record: Any) -> bool:
         """Tell whether a job is where the quota counts; one that names several partitions is in any of them."""

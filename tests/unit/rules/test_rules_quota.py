@@ -2,11 +2,14 @@
 """Quotas: what a user, an account or a group has in the queue, with requests whose jobs the queue does not show yet."""
 
 import ctypes
+import grp
 import os
+import pwd
 import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +19,6 @@ from hypothesis import strategies as st
 from slurmhooks.errors import LoadError
 from slurmhooks.fields.constants import JobState
 from slurmhooks.job_submit import users
-from slurmhooks.rules import conditions
 from slurmhooks.rules.ready import quota
 from slurmhooks.testing import FakeJob, FakeRecord, fake_associations, fake_jobs, fake_partitions, run
 from slurmhooks.values import UNLIMITED
@@ -112,11 +114,17 @@ OF_GROUPS = f'{RULE}per = "group"\n'
 def members(monkeypatch: pytest.MonkeyPatch) -> dict[int, set[str]]:
     """What the name service knows of users, by user id."""
     known = dict(MEMBERS)
+    ids = {name: number for number, name in enumerate(("physics", "chem", "staff"))}
+
+    def group(name: str) -> Any:
+        if not any(name in groups for groups in known.values()):
+            raise KeyError(name)
+        return SimpleNamespace(gr_gid=ids[name])
+
     monkeypatch.setattr(users, "_kept", {})
-    monkeypatch.setattr(
-        users, "name_and_groups", lambda user: (f"u{user}", frozenset(known[user])) if user in known else (None, set())
-    )
-    monkeypatch.setattr(conditions, "is_group", lambda name: any(name in groups for groups in known.values()))
+    monkeypatch.setattr(grp, "getgrnam", group)
+    monkeypatch.setattr(pwd, "getpwuid", lambda user: SimpleNamespace(pw_name=user, pw_gid=7, is_known=known[user]))
+    monkeypatch.setattr(os, "getgrouplist", lambda user, own: [own, *(ids[name] for name in known[user])])
     return known
 
 

@@ -193,7 +193,8 @@ class Quota(Rule):
             known = resources.bounds(request, nodes=True)
             own |= {name: _number(getattr(known, name).most) for name in TRES}
         for name, of in HOURS.items() if self.limits.keys() & HOURS.keys() else ():
-            named = request.get("time_limit") is not None or request.modify
+            # Without one, the queue shows none before the job starts, whatever a partition or a deadline makes of it.
+            named = request.get("time_limit") is not None
             minutes = _number(resources.time_limit(request, request.partitions).most) if named else math.inf
             own[name] = own[of] * minutes / 60 if own[of] and minutes else 0.0
         return {name: amount * tasks for name, amount in own.items()}

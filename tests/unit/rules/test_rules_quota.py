@@ -241,6 +241,25 @@ def test_moves(rules: Rules) -> None:
         assert result.accepted == passes, account
 
 
+@pytest.mark.parametrize(("deadline", "default_time"), [(0, None), (1800, None), (0, 60)])
+def test_a_move_without_a_time_limit(rules: Rules, deadline: int, default_time: int | None) -> None:
+    """The queue shows no limit of such a job before it starts: a user who moves one keeps no others out."""
+    registry = rules(f'{RULE}per = "account"\npartitions = ["gpu"]\ncpu_hours = 100')
+    lacks: dict[str, Any] = {"time_limit": None, "min_cpus": 4, "deadline": deadline and int(time.time()) + deadline}
+    moved = run(
+        registry,
+        "job_modify",
+        job=FakeJob(partition="gpu"),
+        record=record(8, **lacks),
+        jobs=fake_jobs([*QUEUE, record(8, **lacks)]),
+        partitions=fake_partitions({"debug": {"flag_default": True}, "gpu": {"default_time": default_time}}),
+        modify_uid=1000,
+    )
+    others = job(user_id=1001, account="physics", partition="gpu")
+    after = [*QUEUE, record(8, partition="gpu" if moved.accepted else "debug", **lacks)]
+    assert is_accepted(registry, others, *after, associations=fake_associations([]))
+
+
 def test_gpus_count_without_slurmdbd(rules: Rules) -> None:
     """Running jobs count with the GPUs that they have got, although their TRES have none without slurmdbd."""
     registry = rules(f"{RULE}gpus = 4")

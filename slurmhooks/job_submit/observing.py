@@ -78,7 +78,7 @@ class _Observed(Trying):
 
     def begin(self, handler: Handler) -> bool:
         self._progress.begin(self._place, handler.label, handler.timeout or self._timeout)
-        self._hold_back()
+        self._said = self._hold_back()
         return True
 
     def end(self, handler: Handler, error: BaseException | None, view: Any, before: object) -> Outcome | None:
@@ -92,6 +92,6 @@ class _Observed(Trying):
 
     def lost(self, handler: Handler, job: Job, seen: object) -> None:
         """Record that a handler has ended an earlier process during this request, and is left out."""
-        self._hold_back()
+        self._said = self._hold_back()
         self._discard(handler, HandlerError(self._progress.ended[self._place]), job, seen, OBSERVE)
         self.after = seen

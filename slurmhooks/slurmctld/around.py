@@ -137,10 +137,7 @@ class InWorker(Trying):
         limit = self._max_seconds
         timeout = handler.timeout if limit is None else min(handler.timeout or limit, limit)
         worker.doing(handler.label, self._flags | _LENIENT if lenient else self._flags, timeout)
-        if mode == WARN:
-            self._hold_back()
-        else:
-            self._said = None
+        self._said = self._hold_back() if mode == WARN else None
         if self._notices is not None:
             self._notices.begin()
         return True
@@ -182,7 +179,8 @@ class InWorker(Trying):
 
     def _pass_over(self, handler: Handler) -> None:
         """Note nothing of a handler that is not for the request, but for whom else it need not be asked again."""
-        self._drop()
+        if self._said is not None:
+            self._drop()
         if handler.scope is not None:
             self._view._not_concerned[handler.scope] = True
         self._call.passed_over()

@@ -37,10 +37,11 @@ class Trying(dispatch.Around):
         """Note why a rule did nothing; see Around."""
         self._call.exempt = why
 
-    def _hold_back(self) -> None:
-        """Begin to hold back what a handler tells the user."""
-        self._said, self._thread = [], get_ident()
+    def _hold_back(self) -> list[str]:
+        """Begin to hold back what a handler tells the user; return what will have it, for ``_said``."""
+        self._thread = get_ident()
         self._user = log.divert(self._keep)
+        return []
 
     def _keep(self, text: str) -> None:
         if self._said is not None and get_ident() == self._thread:
@@ -62,5 +63,4 @@ class Trying(dispatch.Around):
 
     def _drop(self) -> None:
         """End the trial of a handler that is not for the request: it has done nothing."""
-        if self._said is not None:
-            log.divert(self._user)
+        log.divert(self._user)

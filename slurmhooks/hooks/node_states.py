@@ -21,8 +21,14 @@ UNSET = 0xFFFFFFFE
 """NO_VAL: the next state of a node that keeps its own after a reboot."""
 
 
-APPENDED = (" : reboot issued", " : reboot complete", " : reboot timed out")
-"""What slurmctld appends to the reason of a node; it then is the user who has set it."""
+NOT_RESPONDING = "Not responding"
+"""The reason of a node that is down because its slurmd is silent; ReturnToService=1 returns only such a node."""
+APPENDED = tuple(
+    f" : {words}"
+    for words in ("reboot issued", "reboot complete", "reboot timed out", NOT_RESPONDING, "ResumeTimeout reached")
+)
+"""What slurmctld appends to the reason of a node that it reboots or sets to DOWN (set_node_reason() of node_mgr.c); it
+then is the user who has set it. None of this wants a drain."""
 
 
 def needed_by_others(state: int) -> str:
@@ -51,7 +57,12 @@ def drain_ends(state: int, next_state: int) -> bool:
 
 
 def without_appended(reason: str) -> str:
-    """Return a reason without what slurmctld has appended when the node was rebooted."""
-    for words in APPENDED:
-        reason = reason.replace(words, "")
+    """Return a reason without what slurmctld has appended."""
+    while words := next(filter(reason.endswith, APPENDED), ""):
+        reason = reason.removesuffix(words)
     return reason
+
+
+def is_reason(reason: str, own: str) -> bool:
+    """Tell whether a reason is another one, which may have such words itself, perhaps with what was appended to it."""
+    return reason.startswith(own) and not without_appended(reason[len(own) :])

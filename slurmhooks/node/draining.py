@@ -13,7 +13,7 @@ from __future__ import annotations
 from time import sleep
 
 from slurmhooks.hooks import node_states
-from slurmhooks.hooks.node_states import CLOSED, FAIL
+from slurmhooks.hooks.node_states import CLOSED, FAIL, NOT_RESPONDING
 from slurmhooks.node.brake import JOINT
 
 TYPE_CHECKING = False
@@ -188,11 +188,12 @@ def settle(
 def _is_ours(node: Known, state: NodeMemory) -> bool:
     """Tell whether a node is closed by us: an equal text of somebody else has another user or another time."""
     reason = node["reason"] or ""
-    own = node_states.without_appended(reason)
-    times = [time for each, time in state.reasons if each == own]
-    if not node["state"] & CLOSED or not times:
+    if not node["state"] & CLOSED:
         return False
-    return own != reason or (node["own"] and (0 in times or node["time"] in times))
+    return any(
+        node_states.is_reason(reason, own) and (reason != own or (node["own"] and time in (0, node["time"])))
+        for own, time in state.reasons
+    )
 
 
 def _note_time(node: Known, state: NodeMemory) -> None:
@@ -237,9 +238,11 @@ def _undrain(
 ) -> None:
     if node["state"] & FAIL:  # only DRAIN can be ended without more
         _close(name, node, node_states.without_appended(node["reason"] or ""), state, slurmctld, save)
-    # A node that was down when it was drained gets its reason back: ReturnToService reads it.
+    # A node that is down gets the reason for that: ReturnToService reads it.
     is_down = node["state"] & node_states.BASE == node_states.DOWN
-    before = state.before.encode("utf-8", "surrogateescape") if is_down and state.before else None
+    is_silent = (node["reason"] or "").endswith(f" : {NOT_RESPONDING}")
+    text = (NOT_RESPONDING if is_silent else state.before) if is_down else ""
+    before = text.encode("utf-8", "surrogateescape") if text else None
     slurmctld.undrain(name, before)
     state.released = now
 

@@ -6,6 +6,7 @@ What slurmctld answers to an update says neither: it carries out some that it an
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.hooks import node_states
@@ -95,13 +96,17 @@ def _not_ours(action: Action, node: Any) -> str | None:
         return None
     if needed := node_states.needed_by_others(node._struct.raw("node_state")):
         return needed
-    reason = node_states.without_appended(node.reason or "")
+    reason = node.reason or ""
     held = f"its reason is {quoted(reason)}, set by user {node.reason_uid}"
-    if action.mark:
-        of_first = f" [{action.mark[2:-1]}]"  # as 1.0.0 has marked reasons: nodes may be drained for longer
-        return None if reason.endswith((action.mark, of_first)) else f"this rule has not drained it: {held}"
-    # Somebody else's reason is as slurmctld has it; what this rule has drained with this text, it has as one line.
-    return None if reason in (action.text, action.line) else held
+    if not action.mark:
+        # Somebody else's reason is as slurmctld has it; what this rule has drained with this text, it has as one line.
+        return None if any(node_states.is_reason(reason, each) for each in (action.text, action.line)) else held
+    marks = action.mark, f" [{action.mark[2:-1]}]"  # the latter as 1.0.0 has marked reasons: drains may last longer
+    own = node_states.without_appended(reason)
+    # Anybody may have written such a reason, so the user counts, too; unless it is slurmctld, which has appended to it.
+    if own.endswith(marks) and (own != reason or node.reason_uid == os.getuid()):
+        return None
+    return f"this rule has not drained it: {held}"
 
 
 def values(row: Any, fields: Mapping[str, Any]) -> dict[str, Any]:

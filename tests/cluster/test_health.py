@@ -202,6 +202,26 @@ def test_a_node_that_was_down_gets_its_reason_back(lab: Lab) -> None:
     lab.cluster.root("scontrol", "update", "nodename=n1", "state=resume")
 
 
+def test_a_sick_node_that_falls_silent_is_undrained(lab: Lab) -> None:
+    """slurmctld appends to our reason, not in 22.05, that the node does not respond, as while somebody repairs it."""
+    lab.cluster.put(f"HealthCheckProgram={PROGRAM}\nHealthCheckInterval=0\nSlurmdTimeout=5\n", CONF)
+    lab.cluster.restart()
+    try:
+        lab.say("sick", "n1", "disk is full")
+        lab.run(code=1)
+        lab.cluster.root("sh", "-c", "kill $(cat /run/slurmd-n1.pid)", check=True)
+        show = ("scontrol", "show", "node", "n1")
+        lab.cluster.wait(lambda: "State=DOWN" in lab.cluster.root(*show).stdout, 180, "end of its time")
+        lab.cluster.root("slurmd", "-N", "n1", check=True)
+        lab.say("sick", "n1", "")
+        lab.run(code=0)
+        assert lab.state("n1") == (False, None)
+    finally:
+        lab.say("sick", "n1", "")
+        lab.admin("state=undrain")
+        lab.interval(0)
+
+
 def test_contexts_say_what_jobs_have_of_the_node(lab: Lab) -> None:
     """A node without jobs is idle, one with a job on all of its processors alloc."""
     lab.run(code=0)

@@ -92,6 +92,18 @@ class World:
         if not self.drained_now:
             self.reason = None
 
+    def silence(self) -> None:
+        """Let slurmctld miss the node's slurmd."""
+        self.down = True
+        if "Not responding" not in (self.reason or ""):
+            self.say(f"{self.reason} : Not responding" if self.reason else "Not responding")
+
+    def speak(self) -> None:
+        """Let slurmd answer again, with ReturnToService=2."""
+        self.down = False
+        if not self.drained_now:
+            self.reason = None
+
     def _step(self) -> None:
         self.steps += 1
         if self.steps == self.crash_at:
@@ -202,7 +214,7 @@ def test_any_history(seed: int) -> None:
     theirs = False
     wanted: str | None = None
     events = ["sick", "other", "well", "admin drains", "admin rewords", "admin resumes", "away", "back", "restored"]
-    events += ["reboot", "issue", "register"]
+    events += ["reboot", "issue", "register", "silent", "speaks"]
     saved = dict(vars(world))
     for _ in range(draw.randint(1, 14)):
         event = draw.choice(events)
@@ -233,6 +245,8 @@ def test_any_history(seed: int) -> None:
         elif event == "register" and world.flags & REBOOT_ISSUED:
             theirs = theirs and world.next_state == node_states.UNSET
             world.register()
+        elif event in ("silent", "speaks") and not pending:
+            world.silence() if event == "silent" else world.speak()
         saved = before if event != "admin resumes" else {**vars(world)}
         pending = bool(world.flags & (REBOOT_REQUESTED | REBOOT_ISSUED))
         stays = theirs and not (world.flags & REBOOT_ISSUED and world.next_state != node_states.UNSET)
@@ -258,6 +272,29 @@ def test_any_history(seed: int) -> None:
     if not theirs:
         assert (world.drained_now, world.flags & FAIL) == (wanted is not None, 0)
         assert wanted is None or world.reason == wanted
+
+
+ODD = ("sick : reboot issued", "sick : reboot complete : reboot issued", " : reboot timed out", "a : reboot issued b")
+"""Reasons with words that slurmctld appends."""
+
+
+@pytest.mark.parametrize("reason", ODD)
+@pytest.mark.parametrize("appended", ["", " : reboot issued", " : reboot issued : reboot complete"])
+def test_a_reason_with_the_words_of_a_reboot(reason: str, appended: str) -> None:
+    """Whatever the text of a check is, its drain ends with it, and an equal one of somebody else does not."""
+    world = World()
+    world.run(reason)
+    world.run(reason)
+    assert (world.reason, world.drains) == (reason, 1)
+    world.reason = f"{reason}{appended}"
+    world.own = world.own and not appended
+    world.run(None)
+    assert not world.drained_now
+    world.run(reason)
+    world.open()
+    world.close(DRAIN, reason)
+    world.run(None)
+    assert world.drained_now
 
 
 def test_bits_are_those_of_slurm() -> None:
@@ -291,6 +328,23 @@ def test_a_node_that_was_down_gets_its_reason_back() -> None:
     assert world.reason == "disk is full"
     world.run(None)
     assert (world.drained_now, world.reason) == (False, "Not responding")
+
+
+@pytest.mark.parametrize("drained_first", [True, False])
+def test_a_sick_node_that_falls_silent_is_undrained(drained_first: bool) -> None:
+    """slurmctld appends that to our reason; a node that is still down afterwards has only that reason again."""
+    world = World()
+    if not drained_first:
+        world.silence()
+    world.run("disk is full")
+    world.silence()
+    world.run(None)
+    assert (world.drained_now, world.reason) == (False, "Not responding")
+    world.run("disk is full")
+    world.silence()
+    world.speak()
+    world.run(None)
+    assert not world.drained_now
 
 
 def test_a_kill_does_not_release_the_brake() -> None:

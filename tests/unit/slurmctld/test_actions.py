@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Actions of periodic handlers: what handlers stage, and when it is no longer taken."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -101,25 +102,47 @@ def test_a_drain_that_something_else_needs(mark: str, flag: int, why: str | None
     """Whatever the reason says, a drain is not ended that a reboot or a power down needs now."""
     reason = "sick (rule:rule)"
     state = DRAIN | flag | 2
-    node = SimpleNamespace(reason=reason, reason_uid=0, _struct=SimpleNamespace(raw=lambda _: state))
+    node = SimpleNamespace(reason=reason, reason_uid=os.getuid(), _struct=SimpleNamespace(raw=lambda _: state))
     text = "" if mark else reason
     assert obsolete(Action("undrain", "n1", text, None, (), {}, mark=mark), node) == why
 
 
+MINE, ROOT = os.getuid(), 4_000_000_000
+"""Users who set reasons: that of the process, and another one."""
+
+
 @pytest.mark.parametrize(
-    ("reason", "is_ours"),
+    ("reason", "user", "is_ours"),
     [
-        ("sick (rule:rule)", True),
-        ("sick [rule:rule]", True),
-        ("sick (rule:other)", False),
-        ("sick [rule:other]", False),
+        ("sick (rule:rule)", MINE, True),
+        ("sick [rule:rule]", MINE, True),
+        ("sick (rule:other)", MINE, False),
+        ("sick [rule:other]", MINE, False),
+        ("sick (rule:rule)", ROOT, False),
+        ("sick [rule:rule]", ROOT, False),
+        ("sick (rule:rule) : reboot issued : reboot complete", ROOT, True),
+        ("a : reboot issued (rule:rule)", ROOT, False),
     ],
 )
-def test_a_drain_of_this_rule(reason: str, is_ours: bool) -> None:
-    """A rule ends its own drains, also those whose reasons 1.0.0 has marked, and nobody else's."""
-    node = SimpleNamespace(reason=reason, reason_uid=0, _struct=SimpleNamespace(raw=lambda _: DRAIN | 2))
+def test_a_drain_of_this_rule(reason: str, user: int, is_ours: bool) -> None:
+    """A rule ends its own drains, also those whose reasons 1.0.0 has marked, and nobody else's.
+
+    A check of a node, whose text a user may have written, can have such a reason, too; slurmctld knows who has set it.
+    """
+    node = SimpleNamespace(reason=reason, reason_uid=user, _struct=SimpleNamespace(raw=lambda _: DRAIN | 2))
     action = Action("undrain", "n1", "", None, (), {}, mark=ending("rule:rule"))
     assert (obsolete(action, node) is None) == is_ours
+
+
+@pytest.mark.parametrize("reason", ["sick", "a : reboot issued", "x : reboot complete y"])
+@pytest.mark.parametrize("appended", ["", " : reboot issued"])
+def test_a_drain_with_a_reason(reason: str, appended: str) -> None:
+    """It ends by exactly this reason, whoever has set it, also if slurmctld has appended something."""
+    node = SimpleNamespace(
+        reason=f"{reason}{appended}", reason_uid=ROOT, _struct=SimpleNamespace(raw=lambda _: DRAIN | 2)
+    )
+    assert obsolete(Action("undrain", "n1", reason, None, (), {}), node) is None
+    assert obsolete(Action("undrain", "n1", "other", None, (), {}), node) is not None
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 
 import atexit
 import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -52,11 +53,13 @@ def _file(stack: contextlib.ExitStack, text: str) -> int:
     with open(descriptor, "wb", closefd=False) as file:
         file.write(text.encode(errors="surrogateescape"))
     os.lseek(descriptor, 0, os.SEEK_SET)
+    # Linux does not lock the position that processes share in such a file: what they write at once would be lost.
+    fcntl.fcntl(descriptor, fcntl.F_SETFL, os.O_APPEND)
     return descriptor
 
 
 def _content(descriptor: int) -> str:
-    # Processes that outlive their parent may still write at the position that they share with this descriptor.
+    # Processes that outlive their parent may still write, and share the position of this descriptor.
     return os.pread(descriptor, os.fstat(descriptor).st_size, 0).decode(errors="surrogateescape")
 
 

@@ -78,6 +78,12 @@ def test_an_end_that_is_no_exit_is_told_as_a_shell_tells_it(lab: "Cluster", comm
     assert lab.user("alice", *command).returncode == code
 
 
+def test_processes_that_write_at_once_lose_nothing(lab: "Cluster") -> None:
+    """Each line of parallel processes is in the output."""
+    writers = "for i in $(seq 20); do (for j in $(seq 100); do echo line; done) & done; wait"
+    assert lab.root("sh", "-c", writers).stdout.split() == ["line"] * 2000
+
+
 def test_arguments_arrive_as_they_were_given(lab: "Cluster") -> None:
     """No shell is involved, and options after the command's name belong to the command."""
     words = ["a b", "$HOME", "--env", "K=V", "--", "-x", "", "'\"", "*"]

@@ -20,7 +20,7 @@ from slurmhooks.job_submit.bounds.counts import GPU, Counts
 from slurmhooks.job_submit.model import owner_of
 from slurmhooks.job_submit.strings import NotationError, Tres
 from slurmhooks.job_submit.unchanged import Unchanged
-from slurmhooks.job_submit.users import kept_group, kept_groups, split_names
+from slurmhooks.job_submit.users import is_group, kept_group, kept_groups, split_names
 from slurmhooks.rules import resources
 from slurmhooks.rules.base import Rule
 from slurmhooks.rules.conditions import UNKNOWN_GROUPS, first_group
@@ -258,18 +258,14 @@ class Quota(Rule):
         """Return for whom a job in the queue counts; None: its user is in none of the groups, or exists no more.
 
         Raises:
-            Reject: the name service knows neither the user nor a group, as in an outage.
+            Reject: the name service knows neither the user nor any group, as in an outage.
         """
         if self.per != "group":
             return str(getattr(record, OWNERS[self.per]))
         ids = kept_groups(record.user_id)
-        for name in self.groups:
-            number = kept_group(name)
-            if number is None and not ids:
-                raise Reject(UNKNOWN_GROUPS)
-            if number in ids:
-                return name
-        return None
+        if not ids and not any(is_group(name) for name in self.groups):
+            raise Reject(UNKNOWN_GROUPS)
+        return next((name for name in self.groups if kept_group(name) in ids), None)
 
     def _is_counted(self, record: Any) -> bool:
         """Tell whether a job is where the quota counts; one that names several partitions is in any of them."""

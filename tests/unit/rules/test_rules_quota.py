@@ -168,11 +168,12 @@ def test_accepted_requests_of_other_members_count(rules: Rules) -> None:
 
 
 def test_an_outage_of_the_name_service(rules: Rules, members: dict[int, set[str]]) -> None:
-    """A user who does not exist any more is in no group; if the groups are not known either, nobody is accepted."""
-    registry = rules(f'{OF_GROUPS}groups = ["physics"]\njobs = 1')
+    """A user who exists no more is in no group; if no group is known either, members are refused, not let in."""
+    registry = rules(f'{OF_GROUPS}groups = ["gone", "physics"]\njobs = 1')
     assert is_accepted(registry, of_member(1000), record(1, user_id=77))
+    registry = rules(f'{OF_GROUPS}name = "other"\ngroups = ["physics"]\njobs = 1')
     members.clear()
-    assert not is_accepted(registry, of_member(1001), record(1, user_id=78))
+    assert not is_accepted(registry, of_member(1001), record(1, user_id=77))
 
 
 def test_groups_are_remembered_for_a_minute(

@@ -10,7 +10,7 @@ import click
 
 from slurmhooks.cli import output, parameters
 from slurmhooks.cli.findings import Findings
-from slurmhooks.errors import ConfigError
+from slurmhooks.errors import ConfigError, Reject
 
 if TYPE_CHECKING:
     from slurmhooks.rules.ready.quota import Quota
@@ -72,7 +72,11 @@ def command(user: str | None, account: str | None, group: str | None, sysconfdir
     rows = []
     wanted = {"user": user, "account": account and in_records(account), "group": group}
     for rule in (rule for rule in rules if isinstance(rule, Quota)):
-        for whose, total in rule.of_each(jobs, nothing).items():
+        try:
+            totals = rule.of_each(jobs, nothing)
+        except Reject as error:
+            raise Findings([f"{rule.label}: {error.text}"]) from None
+        for whose, total in totals.items():
             name = (name_and_groups(int(whose))[0] or whose) if rule.per == "user" else whose
             if not any(wanted.values()) or wanted[rule.per] == name:
                 rows += _rows(rule, name, total)

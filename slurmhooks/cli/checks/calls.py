@@ -57,7 +57,9 @@ def never_called(loaded: whole_site.Loaded, sysconfdir: Path, folder: Path | Non
             for point, what in waiting.items()
             if what and not (folder / POINTS[point].plugin).exists()
         ]
-    findings += _timeout(loaded.request_timeout, sysconfdir)
+    plugins = slurm_conf.value(str(configuration.file_in(sysconfdir)), "JobSubmitPlugins") or ""
+    if waiting["job_submit"] or configuration.has_plugin(plugins, "job_submit"):
+        findings += _timeout(loaded.request_timeout, sysconfdir)
     if waiting["scrun"]:
         findings += _scrun_lua(waiting["scrun"], sysconfdir, folder)
     if has_lines and not loaded.findings and not loaded.disabled:

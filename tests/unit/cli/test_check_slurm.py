@@ -102,6 +102,14 @@ def test_a_time_limit_that_clients_do_not_wait_for(site: Site, waits: str, timeo
     assert all(f"timeout = {timeout:g}" in finding and f"set at most {most}" in finding for finding in found)
 
 
+def test_a_time_limit_of_a_plugin_that_is_not_used(site: Site) -> None:
+    """A site with hooks for launches only may have any MessageTimeout: nothing waits for job_submit."""
+    site.file("@hook.spank.init\ndef start(spank): pass\n")
+    (site.etc / "plugstack.conf").write_text("required spank_python.so\n")
+    site.conf(f"PluginDir={site.plugins}", "MessageTimeout=3")
+    assert site.found() == []
+
+
 def test_periodic_rules_without_the_plugin(site: Site) -> None:
     """Workers of job_submit run periodic handlers, so that slurm.conf must name that plugin for them, too."""
     site.file('@hook.every("5m")\ndef clean(jobs): pass\n')

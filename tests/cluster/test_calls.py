@@ -1,15 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Commands of slurmhooks in forks of a process that has imported the package (lab/warm.py)."""
 
+import importlib.util
+
 import pytest
 
 from tests.cluster.conftest import Cluster
+from tests.cluster.lab import warm
 
 pytestmark = pytest.mark.one_release
 
 SAYS = "import os\nprint(open(f'/proc/{os.getppid()}/cmdline').read().split(chr(0))[1:3])\n"
 """A hook file that prints how the command was started that loads it in a child."""
 FORKED = "['-P', '-c']"
+
+
+@pytest.mark.parametrize("module", warm.IMPORTED)
+def test_what_is_imported_exists(module: str) -> None:
+    """The process imports what the package has, or it would end, and each command be started."""
+    assert importlib.util.find_spec(module)
 
 
 def started(cluster: Cluster) -> str:

@@ -20,7 +20,7 @@ UNSERVED = "-"
 
 IMPORTED = (
     *(f"slurmhooks.cli.commands.{name}" for name in ("check", "deploy", "info", "rules", "status", "why")),
-    *(f"slurmhooks.cli.checks.{name}" for name in ("lines", "plugins", "report")),
+    *(f"slurmhooks.cli.checks.{name}" for name in ("lines", "report")),
     *(f"slurmhooks.{name}" for name in ("config.model", "job_submit.whole", "slurmctld.logged_fields")),
     *("slurmhooks.lua.needs", "slurmhooks.worker.commands"),
 )

@@ -21,7 +21,7 @@ def up(
     release: Release,
     nodes: int | None,
     fresh: bool,
-    below: Callable[[Release], None] | None = None,
+    below: Callable[[Release], bool] | None = None,
     prepare: Callable[[Release, namespace.Keeper, bool], None] | None = None,
     start: bool = True,
 ) -> None:
@@ -31,7 +31,7 @@ def up(
         release: of Slurm.
         nodes: number of nodes; None: unchanged if the cluster runs, otherwise one.
         fresh: discard every change of its files.
-        below: called if the cluster has no files yet, and may give it a layer.
+        below: called if the cluster has no files yet, to give it a layer; returns False if the layer must be prepared.
         prepare: called before the daemons start, unless they run already, with whether the cluster had no files yet.
         start: start Slurm's daemons; otherwise `restart` does.
     """
@@ -51,7 +51,12 @@ def up(
             shutil.rmtree(directory, ignore_errors=True)
             os.makedirs(directory)
         is_new = not os.path.isdir(os.path.join(directory, "upper"))
-        if below is not None and is_new:
+        if below is not None and is_new and not below(release):
+            _up(release, directory, nodes or 1, is_new, prepare, start=False)
+            if keeper := places.read_keeper(directory):
+                end(directory, keeper)
+            shutil.rmtree(directory)
+            os.makedirs(directory)
             below(release)
         _up(release, directory, nodes or 1, is_new, prepare, start)
 

@@ -62,8 +62,8 @@ def install(release: Release, force: bool) -> None:
             namespace.call(keeper, _deploy)
 
 
-def below(release: Release) -> None:
-    """Give a new cluster an earlier build of the working tree as a layer, if there is one.
+def below(release: Release) -> bool:
+    """Give a new cluster an earlier build of the working tree as a layer; return False if there is none.
 
     Writing and later removing a thousand files takes longer than all the rest of the start, because ext4 searches for
     inodes that were not freed lately. The caller holds the cluster's lock.
@@ -72,11 +72,12 @@ def below(release: Release) -> None:
     build = _build_of(release)
     with places.locked(os.path.dirname(build), f"build for {release.name}"):
         if not os.path.lexists(f"{build}{SET}"):
-            return
+            return False
         os.utime(build)
         # From now on no other process removes the build.
         cluster.write_layer(directory, build)
     _write_stamp(directory)
+    return True
 
 
 def into(release: Release, keeper: namespace.Keeper, is_new: bool) -> None:

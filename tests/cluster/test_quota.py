@@ -4,6 +4,7 @@
 import json
 import re
 import shlex
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,9 @@ def in_force(site: Site, keys: str, workers: int = 1) -> None:
     site.cluster.wait(lambda: not site.cluster.root("squeue", "-h").stdout)
     site.cluster.put(f'[job_submit]\nworkers = {workers}\n\n[[rule]]\nrule = "quota"\n{keys}\n', TOML)
     site.cluster.deploy()
+    # A job of the same second, under other rules, would be taken for that of a request.
+    second = int(time.time())
+    site.cluster.wait(lambda: int(time.time()) > second + 1)
 
 
 def at_once(site: Site, *commands: str, user: str = "alice") -> int:

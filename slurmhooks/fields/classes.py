@@ -73,7 +73,8 @@ def bind(
             unknown(self, name, value)
 
     bound.update(__setattr__=assign, _missing=missing)
-    result: type[View] = type(view.__name__, (view,), bound)
+    # Errors name it, also where the rows of a table have a class with more, such as actions.
+    result: type[View] = type(table.name.capitalize(), (view,), bound)
     return result
 
 

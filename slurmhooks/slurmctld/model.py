@@ -97,7 +97,13 @@ class View:
             span = [f"{word} Slurm {end}" for word, end in (("since", row.since), ("until", row.until)) if end]
             exists = " ".join(span) or "in other builds of Slurm"
             raise AttributeError(f"{what}.{name} exists {exists}; this is {self._release}")
-        raise AttributeError(f"{what} has no {name!r}{nearest(name, self._names())}")
+        methods = [
+            each
+            for base in type(self).__mro__
+            for each, value in vars(base).items()
+            if each[0] != "_" and callable(value)
+        ]
+        raise AttributeError(f"{what} has no {name!r}{nearest(name, [*self._names(), *methods])}")
 
     def _assign(self, name: str, value: object) -> None:
         """Handle an assignment to a name that is not a writable field; see slurmhooks.fields.classes."""

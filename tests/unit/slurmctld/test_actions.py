@@ -170,7 +170,15 @@ def test_values_that_do_not_fit_fail_one_action(staged: Callable[..., list[str]]
 
 @pytest.mark.parametrize(
     ("line", "wrong"),
-    [("job.update(comnent='x')", "nearest: comment"), ("node.update(reason='x')", "no 'reason'")],
+    [
+        ("job.update(comnent='x')", "job has no 'comnent'; nearest: comment"),
+        ("node.update(reason='x')", "no 'reason'"),
+        ("job.cancle('x')", "record has no 'cancle'; nearest: cancel"),
+        ("job.commnt", "record has no 'commnt'; nearest: comment"),
+        ("job.comment = 'x'", "record.comment is read-only"),
+        ("node.drian('x')", "node has no 'drian'; nearest: drain"),
+        ("jobs.where(tate=1)", "record has no 'tate' to filter by"),
+    ],
 )
 def test_names_that_do_not_exist_fail_the_run(staged: Callable[..., list[str]], line: str, wrong: str) -> None:
     """Such a rule is wrong for every row."""

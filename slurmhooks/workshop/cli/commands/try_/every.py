@@ -26,7 +26,7 @@ class Planned:
         action: such as "cancel".
         target: the job, as users write it, or the name of the node.
         is_node: whether it is a node.
-        text: the reason, the line, or the new values; empty if the action has none.
+        text: the reason, the line, or the new values; empty if the action has none, or is one too many for its user.
         mode: "enforce", or what the rule would do instead: "warn", "observe" or "off".
         left: why it would not be taken, because of its values, or because there are too many for its user or node;
             None: it would be.

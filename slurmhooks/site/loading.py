@@ -86,7 +86,11 @@ class Configured(Named):
         if hooks is not None and not have_modes(hooks):
             return []
         handlers, require = registry.all_handlers(), self.config.hooks.require
-        lacking = missing(filter(of_one_point, require), handlers) if hooks is None else []
+        # Workers of job_submit load no script of cli_filter.
+        script = self.config.cli_filter.lua if hooks is not None else None
+        elsewhere = f"{script.rpartition('/')[2]}:" if script is not None else None
+        wanted = (label for label in require if of_one_point(label))
+        lacking = missing((label for label in wanted if not elsewhere or not label.startswith(elsewhere)), handlers)
         return lacking + assign(self.config.rollouts(), handlers, require)
 
 

@@ -99,14 +99,21 @@ def test_what_does_not_load(write: Write, toml: str, text: str, match: str) -> N
         load()
 
 
-@pytest.mark.parametrize("label", ["rule:longest", "job_submit.lua:slurm_job_submit", "cli_filter.lua:slurm_cli_f"])
-@pytest.mark.parametrize("hooks", [("controller_prolog",), ("job_submit",)])
-def test_what_another_process_has_to_load(write: Write, label: str, hooks: tuple[str, ...]) -> None:
+LABELS = ("rule:longest", "job_submit.lua:slurm_job_submit", "cli_filter.lua:slurm_cli_f")
+OF_CLI_FILTER = '[cli_filter]\nlua = "scripts/cli_filter.lua"\n'
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_what_another_process_has_to_load(write: Write, label: str) -> None:
     """No plugin and no launch misses a required rule or script that only another plugin loads: deploy has seen it."""
-    write("slurmhooks.toml", f'{TOML}require = ["a:f", "{label}"]\n')
+    write("slurmhooks.toml", f'{TOML}require = ["a:f", "{label}"]\n{OF_CLI_FILTER}')
     write("hooks.d/a.py", HANDLER.format("f"))
-    watch = Watch()
-    reload.load(site.config_path(), watch, lambda registry: [], hooks=hooks)
+    for hooks in (("controller_prolog",), ("job_submit",)):
+        if hooks == ("job_submit",) and label != LABELS[-1]:
+            with pytest.raises(LoadError, match=label):
+                reload.load(site.config_path(), Watch(), lambda registry: [], hooks=hooks)
+        else:
+            reload.load(site.config_path(), Watch(), lambda registry: [], hooks=hooks)
     for named in (loading.of_line(()), loading.of_point("cli_filter", known=None)):
         assert [handler.label for handler in named.load().all_handlers()] == ["a:f"]
 

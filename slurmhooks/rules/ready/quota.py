@@ -53,6 +53,8 @@ HOURS = {"cpu_hours": "cpus", "gpu_hours": "gpus"}
 """Amounts that depend on the time limit, and of what."""
 OWNERS = {"user": "user_id", "account": "account", "group": "user_id"}
 """The field of a record that says whose a job is."""
+MOST_KINDS = 2000
+"""How many waiting jobs may differ; each takes a request 0.2 ms, while slurmctld holds its locks."""
 PLACES = {"partitions": "partition", "qos": "qos", "accounts": "account"}
 """Keys that say where a job is, and the field of a record that has it."""
 
@@ -131,6 +133,8 @@ class Quota(Rule):
         # slurmctld creates no job during the call, so both are of the same moment, and what others accept now is not
         # in the queue yet.
         present = self.in_queue(jobs, request.job, whose)
+        if present is None:
+            self.refuse(request, f"more than {MOST_KINDS:,} different jobs wait; try again when fewer do")
         if shared is None:
             self._decide(request, whose, present, own, instead)
             return
@@ -209,26 +213,38 @@ class Quota(Rule):
 
     # The queue
 
-    def in_queue(self, jobs: Any, job: Job, whose: str) -> Counter[str]:
-        """Return what the jobs of a user, an account or a group in slurmctld's queue have.
+    def in_queue(self, jobs: Any, job: Job, whose: str) -> Counter[str] | None:
+        """Return what the jobs of a user, an account or a group in slurmctld's queue have; None: too many differ.
 
         Args:
             jobs: slurmctld's table.
             job: any request, which knows the cluster.
             whose: a user id, or the name of an account or a group.
         """
-        return self.of_each(jobs, job, whose).get(whose, Counter())
+        kinds = list(self._kinds_of(jobs, job, whose))
+        waiting = sum(kind.job_state == JobState.JOB_PENDING for _, kind, _ in kinds)
+        if waiting > MOST_KINDS and self.limits.keys() - {"jobs"}:
+            return None
+        return self._sums(kinds, job).get(whose, Counter())
 
-    def of_each(self, jobs: Any, job: Job, whose: str | None = None) -> dict[str, Counter[str]]:
-        """Return the same for all users, accounts or groups with jobs that count, or for one."""
+    def of_each(self, jobs: Any, job: Job) -> dict[str, Counter[str]]:
+        """Return the same for all users, accounts or groups with jobs that count, however many differ."""
+        return self._sums(self._kinds_of(jobs, job, None), job)
+
+    def _sums(self, kinds: Iterable[tuple[str, Any, int]], job: Job) -> dict[str, Counter[str]]:
         totals: dict[str, Counter[str]] = {}
+        for owner, kind, count in kinds:
+            total = totals.setdefault(owner, Counter())
+            for name, amount in self._amounts(kind, job).items():
+                total[name] += amount * count  # type: ignore[assignment]
+        return totals
+
+    def _kinds_of(self, jobs: Any, job: Job, whose: str | None) -> Iterable[tuple[str, Any, int]]:
+        """Yield for whom jobs count, with what :meth:`_going` yields of them; of all, or of one."""
         for kind, count in self._going(jobs, job, whose):
             owner = self._owner(kind) if kind.job_state in GOING and self._is_counted(kind) else None
             if owner is not None and whose in (None, owner):
-                total = totals.setdefault(owner, Counter())
-                for name, amount in self._amounts(kind, job).items():
-                    total[name] += amount * count  # type: ignore[assignment]
-        return totals
+                yield owner, kind, count
 
     def _going(self, jobs: Any, job: Job, whose: str | None) -> Iterable[tuple[Any, int]]:
         """Yield records of jobs, as :meth:`_kinds` does, with what decides about their amounts."""

@@ -205,6 +205,20 @@ def test_waiting_jobs_count_with_the_most(rules: Rules) -> None:
     assert is_accepted(registry, job(min_nodes=3, max_nodes=3), record(1, **started))
 
 
+def test_too_many_different_jobs(rules: Rules, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody makes slurmctld wait by jobs that all differ; those whose jobs they count with read why."""
+    monkeypatch.setattr(quota, "MOST_KINDS", 3)
+    queue = [record(number, job_state=JobState.JOB_PENDING, num_tasks=number) for number in range(1, 5)]
+    registry = rules(f'{RULE}per = "account"\ncpus = 1000')
+    request = job(account="physics")
+    assert is_accepted(registry, request, *queue[:3])
+    result = run(registry, "job_submit", job=request, jobs=fake_jobs(queue), partitions=PARTITIONS)
+    assert result.text is not None
+    assert result.text.startswith("more than 3 different jobs wait; try again when fewer do")
+    assert is_accepted(registry, job(account="chem"), *queue)
+    assert is_accepted(rules(f"{RULE}jobs = 9"), request, *queue)
+
+
 def test_the_text(rules: Rules) -> None:
     """The user reads whose quota it is, its size, what is there and what the job would add."""
     result = run(rules(f"{RULE}jobs = 8"), "job_submit", job=job(), jobs=fake_jobs(QUEUE), partitions=PARTITIONS)

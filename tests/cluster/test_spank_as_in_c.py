@@ -146,6 +146,8 @@ def play(lent: Site, command: str, variables: list[str]) -> Seen:
     command = command.replace(" script ", " /opt/script ")
     done = lent.shell(f"cd /opt/shown; timeout 60 python3 /opt/start.py {words} {command}")
     lent.wait_until_idle()
+    # Its step may not have called exit yet.
+    lent.cluster.wait(lambda: not lent.root("pgrep -f '^slurmstepd: ' || true").strip(), what="the end of the step")
     records: dict[str, list[str]] = {}
     for line in lent.root("cat /opt/spank/records").splitlines():
         callback, context, step, node, task = line.partition(":")[0].split()

@@ -135,9 +135,11 @@ def not_held(site: Site, jobs: dict[str, tuple[str, list[str]]]) -> tuple[dict[s
     lines = []
     for name, options in again.items():
         sbatch, limit = f"sbatch --hold -o /dev/null {options} --wrap=true", ended[name]["TimeLimit"]
-        # If a rule refuses it, one without a limit may be accepted and get the same; Slurm shows UNLIMITED for none.
+        # If a rule refuses it, one without a limit may be accepted and get the same; Slurm shows UNLIMITED for none. A
+        # deadline limits it, too, whatever DefaultTime it has got.
         unnamed = sbatch.replace(f"-t {limit}", "--parsable")
         none = limit == "UNLIMITED" and limit not in repr(jobs[name])
+        none |= "--deadline=" in options and not re.search("-t |Time", repr(jobs[name]))
         same = "true" if none else f"scontrol show job -o $id | grep -q ' TimeLimit={limit} '"
         either = f'{{ id=$({unnamed} 2>/tmp/said) && {{ {same} || echo "$said"; }}; }} || cat /tmp/said'
         lines.append(f"echo '{MARK}{name}'; said=$({sbatch} 2>&1) || case $said in *'('*:*')'*) {either};; esac")

@@ -90,7 +90,7 @@ def test_no_mistake(tmp_path: Path, text: str) -> None:
 
 
 ROWS = {
-    "for each in jobs.values(): each.cancle('x')": "each has no 'cancle'; nearest: cancel; ",
+    "for each in jobs.values(): each.cancelx('x')": "each has no 'cancelx'; nearest: cancel; ",
     "for each in jobs.where(user_id=5): each.timelimit": "each has no 'timelimit'; nearest: time_limit",
     "nodes['n1'].drian('x')": "nodes['n1'] has no 'drian'; nearest: drain; ",
     "[each.nowhere for each in partitions.values()]": "each has no 'nowhere'",

@@ -173,8 +173,8 @@ def test_values_that_do_not_fit_fail_one_action(staged: Callable[..., list[str]]
     [
         ("job.update(comnent='x')", "job has no 'comnent'; nearest: comment"),
         ("node.update(reason='x')", "no 'reason'"),
-        ("job.cancle('x')", "record has no 'cancle'; nearest: cancel"),
-        ("job.commnt", "record has no 'commnt'; nearest: comment"),
+        ("job.cancelx('x')", "record has no 'cancelx'; nearest: cancel"),
+        ("job.comnent", "record has no 'comnent'; nearest: comment"),
         ("job.comment = 'x'", "record.comment is read-only"),
         ("node.drian('x')", "node has no 'drian'; nearest: drain"),
         ("jobs.where(tate=1)", "record has no 'tate' to filter by"),

@@ -366,7 +366,7 @@ def rows(view: type) -> Mapping[str, Field[Any]]:
     return _rows(view)
 
 
-@cache
+@cache  # a function of its own, because type checkers do not take every class for hashable
 def _rows(view: Any) -> Mapping[str, Field[Any]]:
     result: dict[str, Field[Any]] = {}
     for base in reversed(view.__mro__):

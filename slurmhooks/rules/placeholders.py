@@ -45,7 +45,9 @@ class Values(dict[str, object]):
         self._limiting = limiting
 
     def __missing__(self, name: str) -> Any:
-        """Return the value of a placeholder in COMMON."""
+        """Return the value of a placeholder in COMMON; another one has none in a refusal for another reason."""
+        if name not in COMMON:
+            return "(none)"
         request = self._request
         if name == "partition":
             return ",".join(self._where()) or "(default)"

@@ -150,12 +150,19 @@ REQUESTS: dict[str, list[tuple[str, dict[str, Any], bool]]] = {
 """Keys of each rule with a request that it refuses or changes, and whether that is an update."""
 
 
-def messages(folder: Path) -> Iterator[tuple[str, bool, str]]:
-    """Yield rule, whether it is an update, and text, of each request."""
+def messages(folder: Path, *, of_site: bool = False) -> Iterator[tuple[str, bool, str]]:
+    """Yield rule, whether it is an update, and text, of each request.
+
+    Args:
+        folder: for the configuration.
+        of_site: each rule has a message of the site, with all of its placeholders.
+    """
     path = folder / "slurmhooks.toml"
     for name, requests in REQUESTS.items():
         for keys, fields, modify in requests:
-            path.write_text(f'[[rule]]\nrule = "{name}"\n{keys}\n')
+            text = " ".join(f"{{{each}}}" for each in RULES[name].placeholders) if name in RULES else ""
+            message = f'message = "site: {text}"\n' if of_site and "message" not in keys else ""
+            path.write_text(f'[[rule]]\nrule = "{name}"\n{keys}\n{message}')
             made = loader.load(source.sources(config.read(path), path))
             job = FakeJob(**fields)
             with mock.patch.object(asking, "program", return_value=asking.Answer(1, "")):
@@ -184,6 +191,12 @@ def test_what_users_read() -> None:
     """The page has a message of every rule, and shows each as it is."""
     assert REQUESTS.keys() == RULES.keys() | LINES.keys()
     assert page() == PAGE.read_text()
+
+
+def test_messages_of_a_site(tmp_path: Path) -> None:
+    """A message may have all placeholders of its rule, whatever the reason of a refusal is."""
+    texts = [text for _, _, text in messages(tmp_path, of_site=True)]
+    assert sum(text.startswith("site: ") for text in texts) > len(texts) / 2
 
 
 def test_words(tmp_path: Path) -> None:

@@ -205,6 +205,24 @@ def test_waiting_jobs_count_with_the_most(rules: Rules) -> None:
     assert is_accepted(registry, job(min_nodes=3, max_nodes=3), record(1, **started))
 
 
+@pytest.mark.parametrize(
+    ("keys", "fields"),
+    [('per = "account"\njobs = 2', {}), ("cpu_hours = 5", {"time_limit": None}), ("jobs = 0", {}), ("cpus = 5", {})],
+    ids=["no account", "no time limit", "exceeded", "too many jobs"],
+)
+def test_a_message_of_the_site(
+    rules: Rules, monkeypatch: pytest.MonkeyPatch, keys: str, fields: dict[str, Any]
+) -> None:
+    """It may have all placeholders, whatever the reason of the refusal is."""
+    monkeypatch.setattr(quota, "MOST_KINDS", 0)
+    message = " ".join(f"{{{name}}}" for name in quota.Quota.placeholders)
+    registry = rules(f'{RULE}{keys}\nmessage = "quota: {message}"')
+    result = run(registry, "job_submit", job=job(**fields), jobs=fake_jobs(QUEUE), partitions=PARTITIONS)
+    assert (result.accepted, result.errors) == (False, [])
+    assert result.text is not None
+    assert result.text.startswith("quota: ")
+
+
 def test_too_many_different_jobs(rules: Rules, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody makes slurmctld wait by jobs that all differ; those whose jobs they count with read why."""
     monkeypatch.setattr(quota, "MOST_KINDS", 3)

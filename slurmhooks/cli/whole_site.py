@@ -322,7 +322,7 @@ def _ended(path: Path, read: "Config") -> list[str]:
     if isinstance(read, plain.Plain):
         return []
     from slurmhooks.config import model  # needs pydantic, whose import is slow
-    from slurmhooks.rules import catalogue, conflicts, exemptions, lines
+    from slurmhooks.rules import catalogue, checking, conflicts, lines
 
     try:
         rules = catalogue.of_config(path, read)
@@ -330,7 +330,7 @@ def _ended(path: Path, read: "Config") -> list[str]:
         rules = []
     return [
         *model.ended(path),
-        *exemptions.ended(path, read.rules.exemptions),
+        *checking.ended(path, read.rules.exemptions),
         *lines.notes(path, read.rule),
         *conflicts.notes(path, rules),
     ]

@@ -6,26 +6,26 @@ from __future__ import annotations
 import inspect
 from functools import partial
 from string import Formatter
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NoReturn
-
-from pydantic import BaseModel, Field, PrivateAttr, field_validator, model_validator
+from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn
 
 from slurmhooks.errors import Reject
 from slurmhooks.handlers.registry import TRY
 from slurmhooks.job_submit.users import split_names
 from slurmhooks.log import log
-from slurmhooks.rules.conditions import Condition, Place, in_groups
-from slurmhooks.rules.kinds import Label, Url, Words, listed, matches, matches_any_case, may_be, must_be
+from slurmhooks.rules.conditions import Condition, in_groups
+from slurmhooks.rules.kinds import listed, matches, matches_any_case, may_be, must_be
 from slurmhooks.rules.options import filled_in, option_of
 from slurmhooks.rules.placeholders import COMMON, Values
+from slurmhooks.rules.table import Table, key
 from slurmhooks.rules.typed import NOT_IN_RECORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-    from typing import Self
 
+    from slurmhooks.rules.conditions import Place
     from slurmhooks.rules.exemptions import Exemption
     from slurmhooks.rules.request import Request
+    from slurmhooks.rules.value_types import Label, Url, Words
 
 _NAMES = (
     ("partitions", "jobs in {}"),
@@ -41,11 +41,20 @@ ADMINISTRATOR = "administrator"
 """The exception that a request of root or SlurmUser is."""
 
 
-Places = Annotated[tuple[Place, ...], Field(strict=False)]
-
-
 class NotConcerned(Exception):  # noqa: N818 - no error
     """A rule is not for a request."""
+
+
+def known_placeholders(kind: type[Rule], value: str | None) -> None:
+    """Raise ValueError for a message with placeholders that a rule does not have."""
+    known = {**COMMON, **kind.placeholders}
+    try:
+        parts = list(Formatter().parse(value or ""))
+    except ValueError as error:
+        raise ValueError(f"is not a message: {error}; write {{{{ and }}}} for braces") from None
+    for _, name, form, conversion in parts:
+        if name is not None and (name not in known or form or conversion):
+            raise ValueError(f"takes {', '.join(f'{{{known_name}}}' for known_name in known)}")
 
 
 class Rule(Condition):
@@ -64,7 +73,7 @@ class Rule(Condition):
         example: its keys in an example, as TOML.
         after_refusal: whether it is tried on a request that is refused already, see slurmhooks.handlers.registry.
         private: keys whose values are not published; see slurmhooks.rules.published.
-        inner: the models of the tables in its keys, by the keys.
+        inner: the classes of the tables in its keys, by the keys.
         fills: whether it gives values to jobs: conditions on sizes must be met whatever Slurm chooses; otherwise it is
             enough that a job may meet them, so that nobody evades the rule.
         left_to_slurm: what counts for it if the job leaves to Slurm what it looks at, for its page.
@@ -80,64 +89,48 @@ class Rule(Condition):
     placeholders: ClassVar[dict[str, str]] = {}
     code: ClassVar[str | None] = None
     example: ClassVar[str] = ""
-    inner: ClassVar[dict[str, type[BaseModel]]] = {}
+    inner: ClassVar[dict[str, type[Table]]] = {}
     private: ClassVar[tuple[str, ...]] = ()
     after_refusal: ClassVar[int] = TRY
 
-    name: Label | None = Field(
-        default=None,
-        description="its name, which must be unique, by default that of the rule; its handlers are rule:NAME",
+    name: Label | None = key(
+        None, "its name, which must be unique, by default that of the rule; its handlers are rule:NAME"
     )
-    order: int = Field(default=50, description="its position among all handlers: lower orders run first")
-    mode: Literal["enforce", "warn", "observe", "off"] = Field(
-        default="enforce",
-        description="whether it decides, only warns, is only observed, or does not run;"
+    order: int = key(50, "its position among all handlers: lower orders run first")
+    mode: Literal["enforce", "warn", "observe", "off"] = key(
+        "enforce",
+        "whether it decides, only warns, is only observed, or does not run;"
         ' [rules.modes."rule:NAME"] replaces it, for a share of the users, for example',
     )
-    message: str | None = Field(default=None, description="what the user reads instead of the rule's own text")
-    help_url: Url | None = Field(default=None, description="address of a page, shown below the message")
+    message: str | None = key(None, "what the user reads instead of the rule's own text", check=known_placeholders)
+    help_url: Url | None = key(None, "address of a page, shown below the message")
 
-    partitions: Words = Field(default=(), description="only jobs that may run in one of these; shell patterns")
-    qos: Words = Field(default=(), description="only jobs that may have one of these QOS; shell patterns")
-    accounts: Words = Field(default=(), description="only jobs that are charged to one of these; shell patterns")
-    users: Words = Field(default=(), description="only jobs of these users")
-    groups: Words = Field(default=(), description="only jobs of members of these Unix groups")
-    except_partitions: Words = Field(default=(), description="not jobs that can run nowhere but in these")
-    except_qos: Words = Field(default=(), description="not jobs that can have no QOS but these")
-    except_accounts: Words = Field(default=(), description="not jobs that are charged to these accounts")
-    except_users: Words = Field(default=(), description="not jobs of these users, nor updates by them")
-    except_groups: Words = Field(
-        default=(), description="not jobs of members of these Unix groups, nor updates by them"
-    )
-    any: Places = Field(default=(), description="only jobs that meet one of these conditions")
-    unless: Places = Field(default=(), description="not jobs that certainly meet one of these conditions")
-    except_admins: bool = Field(default=True, description="not what root and SlurmUser submit and change")
-    updates: Literal["check", "refuse", "ignore", "only"] = Field(
-        default="check",
-        description="what happens to scontrol update: the rule checks the job as it would be, refuses users all"
+    partitions: Words = key((), "only jobs that may run in one of these; shell patterns")
+    qos: Words = key((), "only jobs that may have one of these QOS; shell patterns")
+    accounts: Words = key((), "only jobs that are charged to one of these; shell patterns")
+    users: Words = key((), "only jobs of these users")
+    groups: Words = key((), "only jobs of members of these Unix groups")
+    except_partitions: Words = key((), "not jobs that can run nowhere but in these")
+    except_qos: Words = key((), "not jobs that can have no QOS but these")
+    except_accounts: Words = key((), "not jobs that are charged to these accounts")
+    except_users: Words = key((), "not jobs of these users, nor updates by them")
+    except_groups: Words = key((), "not jobs of members of these Unix groups, nor updates by them")
+    any: tuple[Place, ...] = key((), "only jobs that meet one of these conditions", strict=False)
+    unless: tuple[Place, ...] = key((), "not jobs that certainly meet one of these conditions", strict=False)
+    except_admins: bool = key(True, "not what root and SlurmUser submit and change")
+    updates: Literal["check", "refuse", "ignore", "only"] = key(
+        "check",
+        "what happens to scontrol update: the rule checks the job as it would be, refuses users all"
         " changes of what it is about, ignores them, or checks only them; check and only need a build with Slurm's"
         " sources",
     )
-    _exemptions: tuple[Exemption, ...] = PrivateAttr(default=())
-    _share: frozenset[str] = PrivateAttr(default=frozenset())
-    _conditional: bool = PrivateAttr(default=False)
+    _exemptions: tuple[Exemption, ...] = ()
+    _share: frozenset[str] = frozenset()
+    _conditional = False
 
-    @field_validator("message")
-    @classmethod
-    def _known_placeholders(cls, value: str | None) -> str | None:
-        known = {**COMMON, **cls.placeholders}
-        try:
-            parts = list(Formatter().parse(value or ""))
-        except ValueError as error:
-            raise ValueError(f"is not a message: {error}; write {{{{ and }}}} for braces") from None
-        for _, name, form, conversion in parts:
-            if name is not None and (name not in known or form or conversion):
-                raise ValueError(f"takes {', '.join(f'{{{known_name}}}' for known_name in known)}")
-        return value
-
-    @model_validator(mode="after")
-    def _has_needed(self) -> Self:
-        fields = type(self).model_fields
+    def settle(self) -> None:
+        """Check what all rules have in common."""
+        super().settle()
         self._conditional = bool(self.given or self.any)
         if self.updates == "only" and "job_modify" not in self.hooks:
             raise ValueError('updates = "only": the rule does not look at updates')
@@ -151,16 +144,15 @@ class Rule(Condition):
                     else '"refuse", or "ignore" if users may change it'
                 )
             )
-        if self.needs and all(getattr(self, key) == fields[key].default for key in self.needs):
+        if self.needs and all(getattr(self, name) == self.keys[name].default for name in self.needs):
             raise ValueError(f"needs {listed(self.needs)}")
-        return self
 
     # Properties
 
     @property
     def kind(self) -> str:
         """The name of its kind of rule."""
-        return str(type(self).model_fields["rule"].default)
+        return str(self.keys["rule"].default)
 
     @property
     def title(self) -> str:
@@ -465,8 +457,9 @@ class Rule(Condition):
         """
         only = [_named(what, names) for key, what in _NAMES if (names := getattr(self, key))]
         never = []
-        for key, what in _NAMES:
-            names = tuple(name for name in getattr(self, f"except_{key}") if name not in known.get(f"except_{key}", ()))
+        for kind, what in _NAMES:
+            given = getattr(self, f"except_{kind}")
+            names = tuple(name for name in given if name not in known.get(f"except_{kind}", ()))
             never += [_named(what, names)] if names else []
         words = [f"Only for {' with '.join(only)}." if only else "", f"Not for {listed(never)}." if never else ""]
         return " ".join(word for word in (*words, self.conditions()) if word)
@@ -475,8 +468,8 @@ class Rule(Condition):
         """Describe in sentences its conditions besides the names of places and people; empty without any."""
         own = self.described(names=names)
         words = [f"Only for jobs with this: {own}." if own else ""]
-        for key, start in (("any", "Only for jobs with one of these"), ("unless", "Not for jobs with")):
-            parts = [each.described(names=names) or "anything" for each in getattr(self, key)]
+        for places, start in ((self.any, "Only for jobs with one of these"), (self.unless, "Not for jobs with")):
+            parts = [each.described(names=names) or "anything" for each in places]
             words.append(f"{start}: {'; '.join(parts)}." if parts else "")
         return " ".join(word for word in words if word)
 

@@ -13,8 +13,9 @@ from slurmhooks.config import model as config
 from slurmhooks.config.sections import Rules
 from slurmhooks.errors import ConfigError
 from slurmhooks.handlers.similar import nearest
-from slurmhooks.rules import exemptions, expected, maps
+from slurmhooks.rules import checking, expected, maps
 from slurmhooks.rules.base import Rule
+from slurmhooks.rules.exemptions import Exemption
 from slurmhooks.rules.kinds import listed
 from slurmhooks.rules.lines import LINES
 from slurmhooks.rules.ready import (
@@ -47,9 +48,9 @@ def _kinds() -> Iterator[tuple[str, type[Rule]]]:
     for module in MODULES:
         for item in vars(module).values():
             if isinstance(item, type) and issubclass(item, Rule) and item.__module__ == module.__name__:
-                if "rule" not in item.model_fields:  # a base class
+                if "rule" not in item.keys:  # a base class
                     continue
-                name = item.model_fields["rule"].default
+                name = item.keys["rule"].default
                 if not isinstance(name, str):
                     raise TypeError(f"{item.__module__}.{item.__name__}: the default of rule must be its name")
                 yield name, item
@@ -88,13 +89,13 @@ def of_config(path: Path, read: config.Config) -> list[Rule]:
             findings.append(f"{where}: rule: {_unknown(table)}")
             continue
         try:
-            rules.append(kind.model_validate(_merged(defaults, maps.filled(path.parent, now))))
+            rules.append(checking.check(kind, _merged(defaults, maps.filled(path.parent, now))))
         except maps.InvalidMapError as error:
             findings.append(f"{where}: {maps.KEY}: {error}")
         except ValidationError as error:
-            findings += config.findings(where, error, kind)
+            findings += config.findings(where, error, checking.model_of(kind))
     findings += _doubled(path, rules)
-    exempt, invalid = exemptions.of_config(path, read.rules.exemptions, [rule.title for rule in rules])
+    exempt, invalid = checking.exemptions_of(path, read.rules.exemptions, [rule.title for rule in rules])
     findings += expected.of_config(path, read.rules.cases)[1]
     findings += invalid if len(rules) == len(read.rule) else []  # otherwise names may only seem to be unknown
     if findings:
@@ -143,15 +144,16 @@ def _doubled(path: Path, rules: list[Rule]) -> list[str]:
 @cache
 def file_model() -> type[config.Config]:
     """Return the model of the whole slurmhooks.toml with all rules in it, for its JSON schema."""
-    kinds: Any = reduce(or_, RULES.values())
+    kinds: Any = reduce(or_, map(checking.model_of, RULES.values()))
     union: Any = Annotated[kinds, Field(discriminator="rule")]
     file, rules = config.Config.model_fields, Rules.model_fields
     exempt = Field(default=(), description=rules["exemptions"].description)
     tried = Field(default=(), description=rules["cases"].description)
+    exempted: Any = checking.model_of(Exemption)
     own: Any = create_model(
         Rules.__name__,
         __base__=Rules,
-        exemptions=(tuple[exemptions.Exemption, ...], exempt),
+        exemptions=(tuple[exempted, ...], exempt),
         cases=(tuple[expected.Expected, ...], tried),
     )
     own.__doc__ = Rules.__doc__

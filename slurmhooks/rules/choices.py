@@ -3,24 +3,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-from pydantic import Field
+from typing import TYPE_CHECKING
 
 from slurmhooks.job_submit.users import split_names
 from slurmhooks.rules.conditions import Place
-from slurmhooks.rules.typed import Value
+from slurmhooks.rules.table import key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from slurmhooks.rules.request import Request
+    from slurmhooks.rules.value_types import Value
 
 
 class Choice(Place):
     """A value that a job gets if it meets all conditions; without conditions, every job gets it."""
 
-    to: Value = Field(description="what the job gets")
+    to: Value = key(..., "what the job gets")
 
     def fits(self, request: Request, there: Sequence[str] | None = None) -> bool:
         """Tell whether a job meets all conditions. Without memory, it meets no condition on that.
@@ -30,9 +29,6 @@ class Choice(Place):
             there: the partitions in which it would run; None: those of the request.
         """
         return self.is_there(request, sure=False) and self.meets(request, sure=True, there=there)
-
-
-Choices = Annotated[tuple[Choice, ...], Field(strict=False)]
 
 
 def choose(cases: tuple[Choice, ...], request: Request, *, partition: bool = False) -> int:

@@ -3,12 +3,9 @@
 
 from __future__ import annotations
 
-import re
 import time
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from typing import TYPE_CHECKING, Any
 
 from slurmhooks.errors import Reject
 from slurmhooks.job_submit.bounds import Bounds, Range, computing
@@ -17,11 +14,6 @@ from slurmhooks.job_submit.unchanged import Unchanged
 from slurmhooks.job_submit.users import is_group, split_names
 from slurmhooks.rules import resources
 from slurmhooks.rules.kinds import (
-    Count,
-    Mebibytes,
-    Minutes,
-    Moment,
-    Words,
     listed,
     matches,
     matches_any_case,
@@ -30,17 +22,17 @@ from slurmhooks.rules.kinds import (
     shown_memory,
     shown_time,
 )
-from slurmhooks.rules.typed import Pattern, Readable, Value, has_value, is_named, moment, set_by
+from slurmhooks.rules.table import Table, key
+from slurmhooks.rules.typed import Pattern, has_value, is_named, moment, set_by
 from slurmhooks.values import UNLIMITED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from typing import Self
 
     from slurmhooks.rules.request import Request
+    from slurmhooks.rules.value_types import Count, Day, Given, Mebibytes, Minutes, Moment, Readable, TimeOfDay, Words
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-HOURS = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-4]):([0-5]\d)")
 SIZES = ("gpus", "nodes", "cpus", "memory", "time")
 """What conditions with min_ and max_ are about."""
 UNKNOWN_GROUPS = "the name service does not know all groups; try again later"
@@ -48,60 +40,35 @@ LISTS = ("gpu_types", "features", "reservations", "partitions", "qos", "accounts
 """Conditions with names, of which one is enough."""
 
 
-def _hours(value: str) -> str:
-    parts = HOURS.fullmatch(value)
-    if parts is None or parts[1] + parts[2] == parts[3] + parts[4]:
-        raise ValueError('must be a time of day, as in "22:00-06:00"')
-    return value
-
-
-def _values(value: Any) -> Any:
-    return value if isinstance(value, list | tuple) else (value,)
-
-
-Hours = Annotated[str, AfterValidator(_hours)]
-Given = Annotated[
-    tuple[Value, ...],
-    BeforeValidator(_values),
-    Field(strict=False),
-    WithJsonSchema({"type": ["string", "integer", "boolean", "array"], "examples": ["x*"]}),
-]
-
-
-class Condition(BaseModel):
+class Condition(Table):
     """What a job must be like; a job meets it if it meets all of its keys."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
-
-    min_gpus: Count | None = Field(default=None, description="it asks for at least this many GPUs")
-    max_gpus: Count | None = Field(default=None, description="it asks for at most this many GPUs")
-    gpu_types: Words = Field(default=(), description="it asks for GPUs of one of these types; shell patterns")
-    min_nodes: Count | None = Field(default=None, description="it asks for at least this many nodes")
-    max_nodes: Count | None = Field(default=None, description="it asks for at most this many nodes")
-    min_cpus: Count | None = Field(default=None, description="it asks for at least this many CPUs in total")
-    max_cpus: Count | None = Field(default=None, description="it asks for at most this many CPUs in total")
-    min_memory: Mebibytes | None = Field(default=None, description="it asks for at least this much memory per node")
-    max_memory: Mebibytes | None = Field(default=None, description="it asks for at most this much memory per node")
-    min_time: Minutes | None = Field(default=None, description="it has a time limit of at least this")
-    max_time: Minutes | None = Field(default=None, description="it has a time limit of at most this")
-    interactive: bool | None = Field(default=None, description="it comes from srun or salloc, or it does not")
-    features: Words = Field(default=(), description="it names one of these features (--constraint); shell patterns")
-    reservations: Words = Field(default=(), description="it is in one of these reservations; shell patterns")
-    where: dict[Readable, Given] = Field(
-        default={}, description="values of fields of job, one or a list; texts are shell patterns; [] means unset"
+    min_gpus: Count | None = key(None, "it asks for at least this many GPUs")
+    max_gpus: Count | None = key(None, "it asks for at most this many GPUs")
+    gpu_types: Words = key((), "it asks for GPUs of one of these types; shell patterns")
+    min_nodes: Count | None = key(None, "it asks for at least this many nodes")
+    max_nodes: Count | None = key(None, "it asks for at most this many nodes")
+    min_cpus: Count | None = key(None, "it asks for at least this many CPUs in total")
+    max_cpus: Count | None = key(None, "it asks for at most this many CPUs in total")
+    min_memory: Mebibytes | None = key(None, "it asks for at least this much memory per node")
+    max_memory: Mebibytes | None = key(None, "it asks for at most this much memory per node")
+    min_time: Minutes | None = key(None, "it has a time limit of at least this")
+    max_time: Minutes | None = key(None, "it has a time limit of at most this")
+    interactive: bool | None = key(None, "it comes from srun or salloc, or it does not")
+    features: Words = key((), "it names one of these features (--constraint); shell patterns")
+    reservations: Words = key((), "it is in one of these reservations; shell patterns")
+    where: dict[Readable, Given] = key(
+        {}, "values of fields of job, one or a list; texts are shell patterns; [] means unset"
     )
-    since: Moment | None = Field(default=None, description="from this day or time on, such as 2027-01-31")
-    until: Moment | None = Field(default=None, description="until this day, included, or until this time")
-    days: tuple[Literal["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"], ...] = Field(
-        default=(), strict=False, description="on these days of the week"
-    )
-    hours: Hours | None = Field(default=None, description='at this time of day, such as "22:00-06:00"')
+    since: Moment | None = key(None, "from this day or time on, such as 2027-01-31")
+    until: Moment | None = key(None, "until this day, included, or until this time")
+    days: tuple[Day, ...] = key((), "on these days of the week", strict=False)
+    hours: TimeOfDay | None = key(None, 'at this time of day, such as "22:00-06:00"')
 
-    @model_validator(mode="after")
-    def _compares_values(self) -> Self:
+    def settle(self) -> None:
+        """Compare its fields with values that they can have."""
         for name, values in self.where.items():
             Pattern(name, values)
-        return self
 
     @property
     def listing(self) -> tuple[str, ...]:
@@ -125,7 +92,7 @@ class Condition(BaseModel):
     @property
     def given(self) -> dict[str, Any]:
         """Its keys that are set."""
-        return {key: value for key in Condition.model_fields if (value := getattr(self, key)) not in (None, (), {})}
+        return {key: value for key in Condition.keys if (value := getattr(self, key)) not in (None, (), {})}
 
     @property
     def conditions_fields(self) -> tuple[str, ...]:
@@ -204,11 +171,11 @@ class Condition(BaseModel):
             *_bounds("memory per node", *self.range_of("memory"), show=shown_memory),
             *_bounds("time", *self.range_of("time"), show=shown_time),
         ]
-        for key, what in WORDS.items():
-            values = getattr(self, key) if key in self.listing else ()
+        for kind, what in WORDS.items():
+            values = getattr(self, kind) if kind in self.listing else ()
             if values:
-                hidden = not names and key in ("accounts", "users", "groups")
-                parts.append(what.format(f"certain {key}" if hidden else listed([f"{value}" for value in values])))
+                hidden = not names and kind in ("accounts", "users", "groups")
+                parts.append(what.format(f"certain {kind}" if hidden else listed([f"{value}" for value in values])))
         for name, given in self.where.items():
             values = Pattern(name, given).words()
             said = f"{name} {listed(values)}" if names else f"a certain {name}"
@@ -238,11 +205,11 @@ WORDS = {
 class Place(Condition):
     """A condition that can also say where the job runs, and whose it is."""
 
-    partitions: Words = Field(default=(), description="it may run in one of these; shell patterns")
-    qos: Words = Field(default=(), description="it may have one of these QOS; shell patterns")
-    accounts: Words = Field(default=(), description="it is charged to one of these; shell patterns")
-    users: Words = Field(default=(), description="it is of one of these users")
-    groups: Words = Field(default=(), description="its user is in one of these Unix groups")
+    partitions: Words = key((), "it may run in one of these; shell patterns")
+    qos: Words = key((), "it may have one of these QOS; shell patterns")
+    accounts: Words = key((), "it is charged to one of these; shell patterns")
+    users: Words = key((), "it is of one of these users")
+    groups: Words = key((), "its user is in one of these Unix groups")
 
     @property
     def listing(self) -> tuple[str, ...]:

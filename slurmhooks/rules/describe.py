@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Describes rules in Markdown: for administrators from the models, for users from the rules in force."""
+"""Describes rules in Markdown: for administrators from their classes, for users from the rules in force."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from slurmhooks.config.keys import size_text
 from slurmhooks.hooks.rollout import ENFORCE, WARN, Rollout
 from slurmhooks.rules.base import Rule
 from slurmhooks.rules.catalogue import RULES
+from slurmhooks.rules.checking import model_of
 from slurmhooks.rules.exemptions import Exemption
 from slurmhooks.rules.expected import Expected
 from slurmhooks.rules.placeholders import COMMON
+from slurmhooks.rules.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,19 +32,20 @@ def common_keys() -> list[tuple[str, str, str, str]]:
 
 def own_keys(kind: type[Rule]) -> list[tuple[str, str, str, str]]:
     """Return a row for each key that only one rule has: key, value, default, meaning."""
-    return _rows(kind, [name for name in kind.model_fields if name not in Rule.model_fields and name != "rule"])
+    return _rows(model_of(kind), [name for name in kind.keys if name not in Rule.keys and name != "rule"])
 
 
-def keys_of(model: type[BaseModel]) -> list[tuple[str, str, str, str]]:
+def keys_of(kind: type[BaseModel | Table]) -> list[tuple[str, str, str, str]]:
     """Return a row for each key of a table of slurmhooks.toml: key, value, default, meaning."""
+    model = model_of(kind) if issubclass(kind, Table) else kind
     return _rows(model, model.model_fields)
 
 
-def _rows(kind: type[BaseModel], names: Iterable[str]) -> list[tuple[str, str, str, str]]:
-    whole = kind.model_json_schema()
+def _rows(model: type[BaseModel], names: Iterable[str]) -> list[tuple[str, str, str, str]]:
+    whole = model.model_json_schema()
     rows = []
     for name in names:
-        field, schema = kind.model_fields[name], whole["properties"][name]
+        field, schema = model.model_fields[name], whole["properties"][name]
         default = "required" if field.is_required() else _default(schema.get("default"), schema)
         rows.append((name, _value(schema, whole.get("$defs", {})), default, field.description or ""))
     return rows
@@ -93,20 +96,20 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def example(kind: type[Rule]) -> str:
     """Return an example of a rule as TOML."""
-    name = kind.model_fields["rule"].default
+    name = kind.keys["rule"].default
     return "\n".join(["[[rule]]", f'rule = "{name}"', *([kind.example] if kind.example else ())]) + "\n"
 
 
 def explained(kind: type[Rule]) -> str:
     """Return the description of a rule for administrators, without the keys that all rules have."""
-    name = kind.model_fields["rule"].default
+    name = kind.keys["rule"].default
     hooks = " and ".join(f"`{hook}`" for hook in kind.hooks)
     parts = [f"## {name}\n", f"{kind.documentation()}\n", f"```toml\n{example(kind)}```\n"]
     rows = own_keys(kind)
     if rows:
         parts.append(table(TITLES, [coded(row) for row in rows]))
-    for key, model in kind.inner.items():
-        parts += [f"Each table of `{key}` has:\n", table(TITLES, [coded(row) for row in keys_of(model)])]
+    for key, inner in kind.inner.items():
+        parts += [f"Each table of `{key}` has:\n", table(TITLES, [coded(row) for row in keys_of(inner)])]
     parts.append(f"It runs for {hooks}.")
     if kind.own_fields and "job_modify" in kind.hooks:
         fields = ", ".join(f"`{field}`" for field in kind.own_fields)

@@ -4,66 +4,53 @@
 from __future__ import annotations
 
 import time
-from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
-
-from slurmhooks.config import model as config
 from slurmhooks.handlers.exempted import UNTIL
 from slurmhooks.job_submit.users import split_names
 from slurmhooks.rules.conditions import end_of
-from slurmhooks.rules.kinds import Count, Moment, Word, Words, listed, matches, matches_any_case
+from slurmhooks.rules.kinds import listed, matches, matches_any_case
+from slurmhooks.rules.table import Table, key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-    from typing import Self
+    from collections.abc import Sequence
 
     from slurmhooks.rules.request import Request
+    from slurmhooks.rules.value_types import Count, Line, Moment, Word, Words
 
 WHO = ("users", "groups", "accounts", "partitions", "qos", "names", "jobs")
 """The keys that say whose jobs are exempt."""
 
 
-def _line(value: str) -> str:
-    if not value.isprintable():
-        raise ValueError("must be one line")
-    return value
-
-
-class Exemption(BaseModel):
+class Exemption(Table):
     """One of ``[[rules.exemptions]]``: a job is exempt if it matches all of its lists."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    rules: Annotated[tuple[Word, ...], Field(strict=False, min_length=1)] = Field(
-        description='names of the rules from which jobs are exempt; shell patterns, such as ["*"] for all rules'
+    rules: tuple[Word, ...] = key(
+        ...,
+        'names of the rules from which jobs are exempt; shell patterns, such as ["*"] for all rules',
+        strict=False,
+        min_length=1,
     )
-    until: Moment = Field(
-        description="the last day, such as 2027-01-31, or a time, such as 2027-01-31T18:00:00, in the time zone of"
-        " slurmctld"
+    until: Moment = key(
+        ..., "the last day, such as 2027-01-31, or a time, such as 2027-01-31T18:00:00, in the time zone of slurmctld"
     )
-    reason: Annotated[str, AfterValidator(_line)] | None = Field(
-        default=None, min_length=1, max_length=200, description="why, such as a ticket; shown to administrators only"
-    )
-    users: Words = Field(default=(), description="jobs of these users")
-    groups: Words = Field(default=(), description="jobs of members of these Unix groups")
-    accounts: Words = Field(default=(), description="jobs that are charged to one of these; shell patterns")
-    partitions: Words = Field(default=(), description="jobs that can run nowhere but in these; shell patterns")
-    qos: Words = Field(default=(), description="jobs that can have no QOS but these; shell patterns")
-    names: Words = Field(default=(), description="jobs with one of these names (--job-name); shell patterns")
-    jobs: Annotated[tuple[Count, ...], Field(strict=False)] = Field(
-        default=(), description="updates of the jobs with these ids, and of all tasks and components of them"
+    reason: Line | None = key(None, "why, such as a ticket; shown to administrators only", min_length=1, max_length=200)
+    users: Words = key((), "jobs of these users")
+    groups: Words = key((), "jobs of members of these Unix groups")
+    accounts: Words = key((), "jobs that are charged to one of these; shell patterns")
+    partitions: Words = key((), "jobs that can run nowhere but in these; shell patterns")
+    qos: Words = key((), "jobs that can have no QOS but these; shell patterns")
+    names: Words = key((), "jobs with one of these names (--job-name); shell patterns")
+    jobs: tuple[Count, ...] = key(
+        (), "updates of the jobs with these ids, and of all tasks and components of them", strict=False
     )
 
-    @model_validator(mode="after")
-    def _has_somebody(self) -> Self:
+    def settle(self) -> None:
+        """Check that it is for somebody."""
         keys = [key for key in WHO if key != "names"]  # anybody can give a job a name
         if not any(getattr(self, key) for key in keys):
             raise ValueError(f"needs {listed(keys)}")
-        return self
 
     @cached_property
     def end(self) -> float:
@@ -111,46 +98,3 @@ class Exemption(BaseModel):
 def _all(names: Sequence[str], patterns: tuple[str, ...], match: Any) -> bool:
     """Tell whether all names match; without names, what Slurm will choose is not known."""
     return bool(names) and all(match(name, patterns) for name in names)
-
-
-def of_config(path: Path, tables: Sequence[dict[str, Any]], titles: Sequence[str]) -> tuple[list[Exemption], list[str]]:
-    """Return the exemptions of a configuration, and a finding for each error.
-
-    Args:
-        path: path of the configuration, for messages.
-        tables: ``[[rules.exemptions]]``.
-        titles: the names of the rules that are switched on.
-    """
-    exemptions: list[Exemption] = []
-    findings: list[str] = []
-    for where, exemption in _read(path, tables):
-        if isinstance(exemption, ValidationError):
-            findings += config.findings(where, exemption, Exemption)
-            continue
-        exemptions.append(exemption)
-        findings += [
-            f"{where}: rules: no [[rule]] has the name {pattern}; there are {listed(titles, 'and')}"
-            for pattern in exemption.rules
-            if not any(matches(title, (pattern,)) for title in titles)
-        ]
-    return exemptions, findings
-
-
-def ended(path: Path, tables: Sequence[dict[str, Any]]) -> list[str]:
-    """Return a note for each exemption that is over; those that are invalid are findings elsewhere."""
-    return [
-        f"{where} ({each.who}): {'it ended at' if isinstance(each.until, datetime) else 'its last day was'}"
-        f" {each.until}, so it has no effect: remove it, or correct the date"
-        for where, each in _read(path, tables)
-        if isinstance(each, Exemption) and each.is_over
-    ]
-
-
-def _read(path: Path, tables: Sequence[dict[str, Any]]) -> Iterator[tuple[str, Exemption | ValidationError]]:
-    """Yield where each exemption is, and the exemption, or what is wrong with it."""
-    for number, table in enumerate(tables, 1):
-        where = f"{path}: rules.exemptions, number {number}"
-        try:
-            yield where, Exemption.model_validate(table)
-        except ValidationError as error:
-            yield where, error

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from slurmhooks.config import model as config
-from slurmhooks.rules.kinds import Word, Words
-from slurmhooks.rules.typed import Value, Writable, typed
+from slurmhooks.rules.typed import typed
+from slurmhooks.rules.value_types import Value, Word, Words, Writable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

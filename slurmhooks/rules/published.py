@@ -10,11 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
 
 from slurmhooks.hooks.rollout import ENFORCE, WARN, Rollout
 from slurmhooks.rules.base import Rule
-from slurmhooks.rules.kinds import unit_of
+from slurmhooks.rules.checking import model_of
 from slurmhooks.rules.options import OPTIONS
+from slurmhooks.rules.table import Table
+from slurmhooks.rules.value_types import unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -166,26 +169,30 @@ def _rule(rule: Rule, mode: Literal["enforce", "warn", "partly"], names: bool) -
     )
 
 
-def _cases(rule: Rule) -> list[BaseModel]:
+def _cases(rule: Rule) -> list[Table]:
     """Return the tables inside a rule."""
     return [case for key in rule.inner for case in getattr(rule, key)]
 
 
-def _has_names(case: BaseModel) -> bool:
+def _has_names(case: Table) -> bool:
     return any(getattr(case, key, ()) for key in NAMED)
 
 
 def _limits(rule: Rule) -> list[Limit]:
-    values = rule.model_dump(mode="json", exclude_none=True)
+    values = to_jsonable_python(_values(rule), fallback=_values)
     limits = []
-    for key, field in type(rule).model_fields.items():
-        if key in Rule.model_fields or key == "rule" or key in rule.hidden() or values.get(key) in (None, [], {}):
+    for key, field in model_of(type(rule)).model_fields.items():
+        if key in Rule.keys or key == "rule" or key in rule.hidden() or values.get(key) in (None, [], {}):
             continue
         value = values[key]
         if key in rule.inner:
             value = [{name: item for name, item in case.items() if name not in NAMED and item != []} for case in value]
         limits.append(Limit(key=key, value=value, unit=unit_of(field), meaning=field.description or ""))
     return limits
+
+
+def _values(table: Table) -> dict[str, Any]:
+    return {name: value for name in table.keys if (value := getattr(table, name)) is not None}
 
 
 def _selection(rule: Rule, prefix: str, names: bool) -> Selection:

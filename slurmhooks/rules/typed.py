@@ -8,14 +8,12 @@ import unicodedata
 from datetime import date, datetime
 from enum import IntFlag
 from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, Any, get_origin
-
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from typing import TYPE_CHECKING, Any, get_origin
 
 from slurmhooks.fields import JobFields, RecordFields
 from slurmhooks.fields.constants import TaskDist
 from slurmhooks.fields.flag_rows import Enumerated, Flag
-from slurmhooks.fields.number_rows import Number, Plain, Time
+from slurmhooks.fields.number_rows import Number, Offset, Plain, Tagged, Time
 from slurmhooks.fields.rows import NEWEST, Computed, Text, rows
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.job_submit import updates
@@ -25,15 +23,19 @@ from slurmhooks.rules.kinds import matches, shown_memory, shown_moment, shown_ti
 from slurmhooks.values import UNLIMITED
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
 ROWS = rows(JobFields)
 WHOLE_NODES = ("shared", "oversubscribe")
 """Fields of which a record has only whether the job has whole nodes."""
 READABLE = [name for name, row in ROWS.items() if row.facts.get("secret") is None]
 """The fields that rules may look at: not those that may hold passwords, which messages would show."""
+NUMBERS = [name for name in READABLE if isinstance(ROWS[name], Number | Offset | Plain | Tagged)]
+AMOUNTS_NAMED = ("gpus", "memory")
+"""Amounts that `require` takes in place of a field."""
+AMOUNTS_LIMITED = ("nodes", "tasks", "cpus", "gpus")
+"""Amounts that `limit` takes in place of a field: Slurm works them out of several fields."""
 WRITABLE = [name for name in READABLE if ROWS[name].writable]
-WRITABLE_NOT = frozenset(READABLE).difference(WRITABLE)
 _RECORD = rows(RecordFields)
 NOT_IN_RECORDS = frozenset(
     name
@@ -53,54 +55,6 @@ UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\ufe00-\ufe0f\U
 """Characters that Python considers printable, but that Unicode lets programs ignore; NFKC leaves no others."""
 BLANK = "\u2800"
 """A Braille pattern without dots."""
-
-
-def exists(names: Collection[str]) -> AfterValidator:
-    """Return what refuses other names than some, most of which are fields of ``job``."""
-
-    def check(name: str) -> str:
-        if name in names:
-            return name
-        if name not in ROWS:
-            raise ValueError(f"job has no field {name!r}{nearest(name, names)}")
-        why = "may hold a password" if name not in READABLE else "cannot be written" if name in WRITABLE_NOT else ""
-        raise ValueError(f"field {name} of job {why or 'is no number'}: this rule does not take it")
-
-    return AfterValidator(check)
-
-
-def field_schema(names: Collection[str]) -> WithJsonSchema:
-    """Return the schema of the name of a field, which editors complete."""
-    return WithJsonSchema({"type": "string", "format": "field", "enum": sorted(names)})
-
-
-Readable = Annotated[str, exists(READABLE), field_schema(READABLE)]
-"""The name of a field of ``job`` that rules may look at."""
-Writable = Annotated[str, exists(WRITABLE), field_schema(WRITABLE)]
-"""The name of a field of ``job`` that rules may set."""
-Fields = Annotated[
-    tuple[Readable, ...],
-    BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
-    Field(strict=False),
-    WithJsonSchema({"anyOf": [field_schema(READABLE).json_schema, {"type": "array", "items": {"type": "string"}}]}),
-]
-"""One such name, or a list."""
-
-
-def _is_value(value: Any) -> Any:
-    parts = value if isinstance(value, list | tuple) else (value,)
-    if not parts or not all(isinstance(each, str | int | date) for each in parts) or "" in parts:
-        raise ValueError("must be a text that is not empty, a number, true, false, a date, or a list of these")
-    return tuple(parts) if isinstance(value, list | tuple) else value
-
-
-Value = Annotated[
-    Any,
-    BeforeValidator(_is_value),
-    WithJsonSchema({"type": ["string", "integer", "boolean", "array"], "examples": ["gpu"]}),
-]
-"""The value of a field as slurmhooks.toml has it; see :func:`typed`."""
-Values = Annotated[tuple[Value, ...], Field(strict=False)]
 
 
 def typed(name: str, value: Any) -> Any:
@@ -135,7 +89,7 @@ def typed(name: str, value: Any) -> Any:
         row.encoder(NEWEST)(value)
     except NotImplementedError:
         raise ValueError(f"{name} is compared with no values: write users or groups") from None
-    except TypeError as error:  # ValueError is what pydantic expects
+    except TypeError as error:  # ValueError is what a check raises
         raise ValueError(str(error)) from None
     return value
 

@@ -8,9 +8,7 @@ import time
 import urllib.parse
 from collections import OrderedDict
 from string import Formatter
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
-
-from pydantic import Field, PrivateAttr, field_validator, model_validator
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from slurmhooks.errors import Reject
 from slurmhooks.handlers.registry import SKIP
@@ -19,11 +17,12 @@ from slurmhooks.log import log
 from slurmhooks.rules import asking, resources
 from slurmhooks.rules.asking import Answer, InvalidAnswerError, UnansweredError
 from slurmhooks.rules.base import Rule
-from slurmhooks.rules.kinds import Url, Word, Words
+from slurmhooks.rules.table import key
 
 if TYPE_CHECKING:
     from slurmhooks.job_submit.bounds import Range
     from slurmhooks.rules.request import Request
+    from slurmhooks.rules.value_types import Seconds, Url, Word, Words
 
 MOST_KEPT = 4096
 """Maximum number of answers that are kept."""
@@ -34,9 +33,16 @@ INVALID = "the service that checks budgets has no valid answer about it; check a
 ENOUGH = 2
 """How many users' questions must fail, with no success in between, before nobody's are asked for a while."""
 
-Seconds = Annotated[float, Field(strict=False, ge=0.0, le=86400.0)]
 Verdict = tuple[bool, str]
 """Whether a job is allowed, and otherwise why not."""
+
+
+def known_values(_rule: type[Rule], value: tuple[str, ...] | str | None) -> None:
+    """Raise ValueError for a command or URL with placeholders that are none of VALUES."""
+    for text in (value,) if isinstance(value, str) else value or ():
+        for _, name, form, conversion in Formatter().parse(text):
+            if name is not None and (name not in VALUES or form or conversion):
+                raise ValueError(f"takes {', '.join(f'{{{known}}}' for known in VALUES)}")
 
 
 class Budget(Rule):
@@ -65,27 +71,24 @@ class Budget(Rule):
 
     private: ClassVar[tuple[str, ...]] = ("command", "url", "member", "above", "deadline", "cache", "retry")
     after_refusal: ClassVar[int] = SKIP
-    rule: Literal["budget"] = "budget"
+    rule: Literal["budget"] = key("budget")
     left_to_slurm: ClassVar[str] = (
         "the DefaultTime of the first of the job's partitions; if that has none, the largest DefaultTime (or else"
         " MaxTime) of all, or UNLIMITED; at most what is left until --deadline; the most nodes, CPUs and GPUs, or the"
         " least if nothing limits them; what Slurm chooses for partition, account and QOS"
     )
-    command: Words = Field(default=(), description="the program, with an absolute path, and its arguments")
-    url: Url | None = Field(default=None, description="the URL to ask instead; http or https")
-    member: Word = Field(default="allowed", description="the member of the JSON object that decides")
-    above: float = Field(default=0.0, strict=False, description="a number must be greater than this")
-    deadline: Annotated[float, Field(strict=False, ge=0.01, le=60.0)] = Field(
-        default=0.5, description="time limit of an answer in seconds; less than [job_submit] timeout"
+    command: Words = key((), "the program, with an absolute path, and its arguments", check=known_values)
+    url: Url | None = key(None, "the URL to ask instead; http or https", check=known_values)
+    member: Word = key("allowed", "the member of the JSON object that decides")
+    above: float = key(0.0, "a number must be greater than this", strict=False)
+    deadline: float = key(
+        0.5, "time limit of an answer in seconds; less than [job_submit] timeout", strict=False, ge=0.01, le=60.0
     )
-    cache: Seconds = Field(
-        default=60.0,
-        description="seconds that an answer is reused for the same question; each worker keeps its own answers",
+    cache: Seconds = key(
+        60.0, "seconds that an answer is reused for the same question; each worker keeps its own answers"
     )
-    retry: Seconds = Field(default=10.0, description="seconds after a failure in which the service is not asked again")
-    on_failure: Literal["refuse", "accept"] = Field(
-        default="refuse", description="what happens to jobs while the service fails"
-    )
+    retry: Seconds = key(10.0, "seconds after a failure in which the service is not asked again")
+    on_failure: Literal["refuse", "accept"] = key("refuse", "what happens to jobs while the service fails")
 
     own_fields: ClassVar[tuple[str, ...]] = ("account", "qos", "time_limit", "time_min", "deadline", *resources.FIELDS)
     text: ClassVar[str] = "account {account} may not run this job: {reason}"
@@ -96,29 +99,19 @@ class Budget(Rule):
         'url = "https://budget.example.org/projects/{account}"\nmember = "hours_left"\non_failure = "accept"'
     )
 
-    _answers: OrderedDict[tuple[str, ...], tuple[float, Verdict]] = PrivateAttr(default_factory=OrderedDict)
-    _pauses: OrderedDict[int | None, float] = PrivateAttr(default_factory=OrderedDict)
-    _failing: set[int | None] = PrivateAttr(default_factory=set)
-    _pause: list[float] = PrivateAttr(default_factory=lambda: [0.0])
-
-    @field_validator("command", "url")
-    @classmethod
-    def _known_values(cls, value: tuple[str, ...] | str | None) -> tuple[str, ...] | str | None:
-        for text in (value,) if isinstance(value, str) else value or ():
-            for _, name, form, conversion in Formatter().parse(text):
-                if name is not None and (name not in VALUES or form or conversion):
-                    raise ValueError(f"takes {', '.join(f'{{{known}}}' for known in VALUES)}")
-        return value
-
-    @model_validator(mode="after")
-    def _has_one(self) -> Budget:
+    def settle(self) -> None:
+        """Check that it asks one service, of which it knows nothing yet."""
+        super().settle()
         if bool(self.command) == (self.url is not None):
             raise ValueError("needs command or url, not both")
         if self.command and not self.command[0].startswith("/"):
             raise ValueError("command must begin with an absolute path")
         if self.url is not None and "{" in self.url.split("/")[2]:
             raise ValueError("url must name its host: {words} may only follow it")
-        return self
+        self._answers: OrderedDict[tuple[str, ...], tuple[float, Verdict]] = OrderedDict()
+        self._pauses: OrderedDict[int | None, float] = OrderedDict()
+        self._failing: set[int | None] = set()
+        self._pause = [0.0]
 
     @property
     def longest(self) -> float:

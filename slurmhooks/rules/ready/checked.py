@@ -3,22 +3,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, NoReturn
-
-from pydantic import Field, PrivateAttr, model_validator
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, NoReturn
 
 from slurmhooks.rules import resources
 from slurmhooks.rules.base import Rule
 from slurmhooks.rules.kinds import listed
 from slurmhooks.rules.options import option_name, option_of, option_shown
 from slurmhooks.rules.placeholders import named
+from slurmhooks.rules.table import key
 from slurmhooks.rules.typed import (
-    READABLE,
-    Fields,
     Pattern,
-    Values,
-    exists,
-    field_schema,
     has_value,
     is_named,
     set_by,
@@ -28,10 +22,10 @@ from slurmhooks.values import UNLIMITED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Self
 
     from slurmhooks.job_submit.bounds import Bounds
     from slurmhooks.rules.request import Request
+    from slurmhooks.rules.value_types import Fields, Required, Values
 
 
 class Words(NamedTuple):
@@ -91,16 +85,13 @@ CLOSED = "do not use {option}"
 
 NO_LIMIT = (UNLIMITED, 0)
 """Time limits that `require` takes for none; slurmctld ends a job with a limit of 0 at once."""
-AMOUNTS_NAMED = ("gpus", "memory")
-"""Amounts that `require` takes in place of a field."""
-Required = Annotated[str, exists([*READABLE, *AMOUNTS_NAMED]), field_schema([*READABLE, *AMOUNTS_NAMED])]
 
 
 class _Checked(Rule):
     """A rule that compares fields with values."""
 
-    allowed: Values = Field(default=(), description="the only values that are accepted; texts are shell patterns")
-    forbidden: Values = Field(default=(), description="values that are refused; texts are shell patterns")
+    allowed: Values = key((), "the only values that are accepted; texts are shell patterns")
+    forbidden: Values = key((), "values that are refused; texts are shell patterns")
 
     private: ClassVar[tuple[str, ...]] = ("forbidden",)
     placeholders: ClassVar[dict[str, str]] = {
@@ -108,15 +99,15 @@ class _Checked(Rule):
         "asked": "the value that the job would have",
     }
     code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
-    _allowed: dict[str, Pattern] = PrivateAttr(default_factory=dict)
-    _forbidden: dict[str, Pattern] = PrivateAttr(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _has_values(self) -> Self:
+    def settle(self) -> None:
+        """Read the values of its fields."""
+        super().settle()
+        self._allowed: dict[str, Pattern] = {}
+        self._forbidden: dict[str, Pattern] = {}
         for name in self.checked:
             self._allowed[name] = Pattern(name, self.allowed)
             self._forbidden[name] = Pattern(name, self.forbidden)
-        return self
 
     @property
     def checked(self) -> tuple[str, ...]:
@@ -159,28 +150,27 @@ class Require(_Checked):
     too: Slurm tries them first, without those of --constraint. A time limit of 0 or UNLIMITED is none.
     """
 
-    rule: Literal["require"] = "require"
+    rule: Literal["require"] = key("require")
     left_to_slurm: ClassVar[str] = (
         "refuses a job that names none, whatever the default is; with default_counts, the account or QOS that Slurm"
         " chooses counts; GPUs of whole nodes do not count"
     )
-    field: Required = Field(description="a field of job, or gpus or memory")
-    default_counts: bool = Field(
-        default=False,
-        description="also accept the account or QOS that Slurm chooses; needs a build with Slurm's sources",
+    field: Required = key(..., "a field of job, or gpus or memory")
+    default_counts: bool = key(
+        False, "also accept the account or QOS that Slurm chooses; needs a build with Slurm's sources"
     )
 
     text: ClassVar[str] = "give a value with {option}"
     refusing: ClassVar[str] = "account {account} is not allowed: name another one with {option}"
     example: ClassVar[str] = 'field = "qos"\npartitions = ["long"]\nallowed = ["long", "long-*"]'
 
-    @model_validator(mode="after")
-    def _fits(self) -> Require:
+    def settle(self) -> None:
+        """Check that its other keys are about its field."""
+        super().settle()
         if self.default_counts and self.field not in ("account", "qos"):
             raise ValueError("default_counts is about the fields account and qos")
         if not self.checked and (self.allowed or self.forbidden):
             raise ValueError(f"allowed and forbidden are about fields, and {self.field} is an amount")
-        return self
 
     @property
     def default_title(self) -> str:
@@ -248,9 +238,9 @@ class Forbid(_Checked):
     it excludes (exc_nodes), either, and the reverse.
     """
 
-    rule: Literal["forbid"] = "forbid"
+    rule: Literal["forbid"] = key("forbid")
     left_to_slurm: ClassVar[str] = "what Slurm chooses for partition, account and QOS; accepts a field that is unset"
-    field: Fields = Field(default=(), description="a field of job, or a list of fields")
+    field: Fields = key((), "a field of job, or a list of fields")
 
     text: ClassVar[str] = "you may not use {what}"
     placeholders: ClassVar[dict[str, str]] = {
@@ -259,13 +249,13 @@ class Forbid(_Checked):
     }
     example: ClassVar[str] = 'partitions = ["gpu"]\nexcept_groups = ["gpu-users"]'
 
-    @model_validator(mode="after")
-    def _chooses(self) -> Forbid:
+    def settle(self) -> None:
+        """Check that it chooses jobs."""
+        super().settle()
         if not self.field and (self.allowed or self.forbidden):
             raise ValueError("allowed and forbidden need a field")
         if not (self.field or self.selects):
             raise ValueError("needs field, partitions, qos, accounts, users or groups: it would refuse all jobs")
-        return self
 
     @property
     def default_title(self) -> str:

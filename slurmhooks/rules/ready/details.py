@@ -7,14 +7,14 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pydantic import Field, field_validator
-
 from slurmhooks.job_submit.bounds import defaults
 from slurmhooks.rules.base import Rule
-from slurmhooks.rules.kinds import AbsolutePaths, Word, Words, listed, matches
+from slurmhooks.rules.kinds import listed, matches
+from slurmhooks.rules.table import key
 
 if TYPE_CHECKING:
     from slurmhooks.rules.request import Request
+    from slurmhooks.rules.value_types import AbsolutePaths, Word, Words
 
 
 class WorkDirectory(Rule):
@@ -26,10 +26,10 @@ class WorkDirectory(Rule):
     folder in which it was started counts, because it does not send that of --chdir.
     """
 
-    rule: Literal["work_directory"] = "work_directory"
+    rule: Literal["work_directory"] = key("work_directory")
     left_to_slurm: ClassVar[str] = "the path as the request has it"
-    inside: AbsolutePaths = Field(default=(), description="the folders in or below which it must be")
-    outside: AbsolutePaths = Field(default=(), description="the folders in or below which it must not be")
+    inside: AbsolutePaths = key((), "the folders in or below which it must be")
+    outside: AbsolutePaths = key((), "the folders in or below which it must not be")
 
     own_fields: ClassVar[tuple[str, ...]] = ("work_dir",)
     option: ClassVar[str] = "work_dir"
@@ -62,6 +62,12 @@ class WorkDirectory(Rule):
         return f"Jobs start {' and '.join(parts)}."
 
 
+def is_replaced(_: type[Rule], value: str | None) -> None:
+    """Raise ValueError for a text that does not become an address by the name of a user."""
+    if value is not None and not ADDRESS.fullmatch(value.replace("{user}", "user")):
+        raise ValueError("is not an address; {user} stands for the name of the user")
+
+
 class MailAddress(Rule):
     """Mail of jobs (--mail-user) goes only to addresses of some domains; a default address replaces a missing one.
 
@@ -73,12 +79,13 @@ class MailAddress(Rule):
     """
 
     private: ClassVar[tuple[str, ...]] = ("value",)
-    rule: Literal["mail_address"] = "mail_address"
+    rule: Literal["mail_address"] = key("mail_address")
     left_to_slurm: ClassVar[str] = "without an address, Slurm writes to the user of the job"
-    domains: Words = Field(default=(), description="the domains; shell patterns, as in *.example.org; empty: all")
-    value: Word | None = Field(
-        default=None,
-        description="the address for jobs that want mail and name none; {user} is replaced by the user's name",
+    domains: Words = key((), "the domains; shell patterns, as in *.example.org; empty: all")
+    value: Word | None = key(
+        None,
+        "the address for jobs that want mail and name none; {user} is replaced by the user's name",
+        check=is_replaced,
     )
 
     own_fields: ClassVar[tuple[str, ...]] = ("mail_user", "mail_type")
@@ -92,13 +99,6 @@ class MailAddress(Rule):
     }
     code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
     example: ClassVar[str] = 'domains = ["example.org"]\nvalue = "{user}@example.org"'
-
-    @field_validator("value")
-    @classmethod
-    def _is_replaced(cls, value: str | None) -> str | None:
-        if value is not None and not ADDRESS.fullmatch(value.replace("{user}", "user")):
-            raise ValueError("is not an address; {user} stands for the name of the user")
-        return value
 
     def check(self, request: Request) -> None:
         """Refuse an address of another domain; set a missing address."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pydantic import Field
-
 from slurmhooks.rules import resources
 from slurmhooks.rules.base import Rule
-from slurmhooks.rules.kinds import Count, Mebibytes, Words, counted, listed, matches, shown_memory
+from slurmhooks.rules.kinds import counted, listed, matches, shown_memory
 from slurmhooks.rules.options import option_of
+from slurmhooks.rules.table import key
 
 if TYPE_CHECKING:
     from slurmhooks.job_submit.bounds import Bounds
     from slurmhooks.rules.request import Request
+    from slurmhooks.rules.value_types import Count, Mebibytes, Words
     from slurmhooks.values import Unlimited
 
 GRES = "ESLURM_INVALID_GRES"
@@ -26,10 +26,10 @@ class GpuCeiling(Rule):
     --exclusive and partitions with OverSubscribe=EXCLUSIVE give a job all GPUs of its nodes.
     """
 
-    rule: Literal["gpu_ceiling"] = "gpu_ceiling"
+    rule: Literal["gpu_ceiling"] = key("gpu_ceiling")
     left_to_slurm: ClassVar[str] = "the most GPUs that Slurm can give, also by whole nodes"
-    per_job: Count | None = Field(default=None, description="the maximum number of GPUs of a job")
-    per_node: Count | None = Field(default=None, description="the maximum number of GPUs on a node")
+    per_job: Count | None = key(None, "the maximum number of GPUs of a job")
+    per_node: Count | None = key(None, "the maximum number of GPUs on a node")
 
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     needs: ClassVar[tuple[str, ...]] = ("per_job", "per_node")
@@ -61,9 +61,9 @@ class GpuCeiling(Rule):
 class RequireGpuType(Rule):
     """Jobs that ask for GPUs must name the type, as in --gpus=a100:2."""
 
-    rule: Literal["require_gpu_type"] = "require_gpu_type"
+    rule: Literal["require_gpu_type"] = key("require_gpu_type")
     left_to_slurm: ClassVar[str] = "refuses a job that leaves the type to Slurm"
-    types: Words = Field(default=(), description="the types that are accepted; shell patterns; empty: all")
+    types: Words = key((), "the types that are accepted; shell patterns; empty: all")
 
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     option: ClassVar[str] = "gpu_type"
@@ -88,9 +88,9 @@ class RequireGpuType(Rule):
 class CpusPerGpu(Rule):
     """Jobs with GPUs may not get more than a number of CPUs per GPU, so that all GPUs of a node can be used."""
 
-    rule: Literal["cpus_per_gpu"] = "cpus_per_gpu"
+    rule: Literal["cpus_per_gpu"] = key("cpus_per_gpu")
     left_to_slurm: ClassVar[str] = "the most CPUs for the least GPUs that Slurm can give"
-    most: Count = Field(description="the maximum number of CPUs per GPU")
+    most: Count = key(..., "the maximum number of CPUs per GPU")
 
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     text: ClassVar[str] = "CPUs per GPU: at most {limit}; the job would have {asked} (GPUs: {gpus})"
@@ -124,9 +124,9 @@ class CpusPerGpu(Rule):
 class MemoryPerGpu(Rule):
     """Jobs with GPUs may not get more than an amount of memory per GPU of a node."""
 
-    rule: Literal["memory_per_gpu"] = "memory_per_gpu"
+    rule: Literal["memory_per_gpu"] = key("memory_per_gpu")
     left_to_slurm: ClassVar[str] = "the most memory for the least GPUs of a node that Slurm can give"
-    most: Mebibytes = Field(description="the maximum memory per GPU: MiB, or in the notation of --mem")
+    most: Mebibytes = key(..., "the maximum memory per GPU: MiB, or in the notation of --mem")
 
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     text: ClassVar[str] = "at most {limit} of memory per GPU; the job would have {asked} (GPUs per node: {gpus})"

@@ -5,28 +5,38 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import Field, field_validator
-
 from slurmhooks.fields import JobFields
 from slurmhooks.fields.number_rows import MEM_PER_CPU, Number, Offset, Tagged, Time
 from slurmhooks.fields.rows import Text, rows
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.job_submit.bounds.asked import in_record
 from slurmhooks.rules.base import Rule, with_end_time
-from slurmhooks.rules.kinds import Words, listed
+from slurmhooks.rules.kinds import listed
 from slurmhooks.rules.options import option_of
+from slurmhooks.rules.table import key
 from slurmhooks.rules.typed import same_member
 from slurmhooks.values import UNLIMITED
 
 if TYPE_CHECKING:
     from slurmhooks.rules.exemptions import Exemption
     from slurmhooks.rules.request import Request
+    from slurmhooks.rules.value_types import Words
 
 
 WITH_UNSET = (Text, Number, Offset, Tagged, Time)
 """Rows of fields that say whether an update sets them: they are None otherwise, or 0 if they are times."""
 ALL_BY_ZERO = frozenset({"min_mem_per_node", "min_mem_per_cpu", "pn_min_memory", "max_nodes", "max_cpus"})
 """Fields in which 0 is more than every other number: all memory of a node, or no limit."""
+
+
+def exist(_: type[Rule], names: tuple[str, ...]) -> None:
+    """Raise ValueError for what no update changes."""
+    known = [name for name, row in rows(JobFields).items() if row.writable and isinstance(row, WITH_UNSET)]
+    for name in names:
+        if name == "array_inx":  # as _update_job() of job_mgr.c does
+            raise ValueError("array_inx cannot be guarded: slurmctld changes ArrayTaskThrottle before plugins run")
+        if name not in known:
+            raise ValueError(f"job has no field {name!r} to change{nearest(name, known)}")
 
 
 class GuardUpdates(Rule):
@@ -44,12 +54,11 @@ class GuardUpdates(Rule):
     them, name that in ``changes`` as well: otherwise users can move a job out, change it, and move it back.
     """
 
-    rule: Literal["guard_updates"] = "guard_updates"
+    rule: Literal["guard_updates"] = key("guard_updates")
     left_to_slurm: ClassVar[str] = "a value that the job does not have is lower than any other"
-    changes: Words = Field(min_length=1, description="the fields of job that only administrators may change")
-    lowering: Literal["refuse", "accept"] = Field(
-        default="refuse",
-        description="what happens to updates that only lower numbers, such as the time limit, or only raise nice",
+    changes: Words = key(..., "the fields of job that only administrators may change", check=exist, min_length=1)
+    lowering: Literal["refuse", "accept"] = key(
+        "refuse", "what happens to updates that only lower numbers, such as the time limit, or only raise nice"
     )
 
     hooks: ClassVar[tuple[str, ...]] = ("job_modify",)
@@ -57,17 +66,6 @@ class GuardUpdates(Rule):
     placeholders: ClassVar[dict[str, str]] = {"changed": "what the update sets, by the keys of scontrol"}
     code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
     example: ClassVar[str] = 'changes = ["time_limit", "partition", "qos"]\nlowering = "accept"'
-
-    @field_validator("changes")
-    @classmethod
-    def _exist(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        known = [name for name, row in rows(JobFields).items() if row.writable and isinstance(row, WITH_UNSET)]
-        for name in names:
-            if name == "array_inx":  # as _update_job() of job_mgr.c does
-                raise ValueError("array_inx cannot be guarded: slurmctld changes ArrayTaskThrottle before plugins run")
-            if name not in known:
-                raise ValueError(f"job has no field {name!r} to change{nearest(name, known)}")
-        return names
 
     @property
     def fields(self) -> tuple[str, ...]:

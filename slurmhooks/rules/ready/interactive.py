@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pydantic import Field
-
 from slurmhooks.rules import resources
 from slurmhooks.rules.base import Rule
-from slurmhooks.rules.kinds import Count, Minutes, counted, shown_time
+from slurmhooks.rules.kinds import counted, shown_time
+from slurmhooks.rules.table import key
 
 if TYPE_CHECKING:
     from slurmhooks.rules.request import Request
+    from slurmhooks.rules.value_types import Count, Minutes
 
 
 class InteractiveLimit(Rule):
@@ -22,19 +22,17 @@ class InteractiveLimit(Rule):
     a time limit gets the ceiling, unless the DefaultTime of its partition is shorter.
     """
 
-    rule: Literal["interactive_limit"] = "interactive_limit"
+    rule: Literal["interactive_limit"] = key("interactive_limit")
     left_to_slurm: ClassVar[str] = (
         "the DefaultTime of the first of its partitions; if that has none, the largest DefaultTime (or else MaxTime)"
         " of those that the rule is for; the most "
         "nodes, CPUs and GPUs that Slurm can give"
     )
-    forbid: bool = Field(default=False, description="refuse all interactive jobs")
-    time: Minutes | None = Field(
-        default=None, description="the maximum time limit: minutes, or in the notation of --time"
-    )
-    nodes: Count | None = Field(default=None, description="the maximum number of nodes")
-    cpus: Count | None = Field(default=None, description="the maximum number of CPUs in total")
-    gpus: Count | None = Field(default=None, description="the maximum number of GPUs in total")
+    forbid: bool = key(False, "refuse all interactive jobs")
+    time: Minutes | None = key(None, "the maximum time limit: minutes, or in the notation of --time")
+    nodes: Count | None = key(None, "the maximum number of nodes")
+    cpus: Count | None = key(None, "the maximum number of CPUs in total")
+    gpus: Count | None = key(None, "the maximum number of GPUs in total")
 
     own_fields: ClassVar[tuple[str, ...]] = ("time_limit", "time_min", "deadline", *resources.FIELDS)
     needs: ClassVar[tuple[str, ...]] = ("forbid", "time", "nodes", "cpus", "gpus")

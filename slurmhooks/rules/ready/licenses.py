@@ -5,30 +5,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pydantic import Field
-
 from slurmhooks.rules import resources
 from slurmhooks.rules.base import Rule
-from slurmhooks.rules.kinds import Count, Words, listed, matches
+from slurmhooks.rules.kinds import listed, matches
+from slurmhooks.rules.table import key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from slurmhooks.job_submit.bounds import Bounds, Range
     from slurmhooks.rules.request import Request
+    from slurmhooks.rules.value_types import Count, Words
     from slurmhooks.values import Unlimited
 
 
 class Licenses(Rule):
     """Jobs must ask for a license, may ask only for certain licenses, or for a limited number of each (--licenses)."""
 
-    rule: Literal["licenses"] = "licenses"
+    rule: Literal["licenses"] = key("licenses")
     left_to_slurm: ClassVar[str] = "a job that names none gets none"
-    required: Words = Field(default=(), description="the licenses, one of which a job must ask for; shell patterns")
-    allowed: Words = Field(default=(), description="the licenses that a job may ask for; shell patterns; empty: all")
-    most: dict[str, Count] = Field(
-        default={},
-        description="the maximum number of each license, by its name; for a remote one, with its @server, and where"
+    required: Words = key((), "the licenses, one of which a job must ask for; shell patterns")
+    allowed: Words = key((), "the licenses that a job may ask for; shell patterns; empty: all")
+    most: dict[str, Count] = key(
+        {},
+        "the maximum number of each license, by its name; for a remote one, with its @server, and where"
         " slurm.conf has LicenseParameters=RemoteFuzzyMatch, also without it",
     )
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pydantic import Field, model_validator
-
 from slurmhooks.job_submit.bounds.counts import GPU
 from slurmhooks.rules import resources
 from slurmhooks.rules.base import Rule
-from slurmhooks.rules.kinds import Mebibytes, shown_memory
+from slurmhooks.rules.kinds import shown_memory
 from slurmhooks.rules.options import option_of
+from slurmhooks.rules.table import key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from slurmhooks.job_submit.bounds import Bounds, Range
     from slurmhooks.rules.request import Request
+    from slurmhooks.rules.value_types import Mebibytes
 
 MEMORY = "ESLURM_INVALID_TASK_MEMORY"
 
@@ -29,22 +29,22 @@ class DefaultMemory(Rule):
     """
 
     fills: ClassVar[bool] = True
-    rule: Literal["default_memory"] = "default_memory"
+    rule: Literal["default_memory"] = key("default_memory")
     left_to_slurm: ClassVar[str] = "fills it in if the request names none"
-    per_cpu: Mebibytes | None = Field(default=None, description="memory per CPU: MiB, or in the notation of --mem")
-    per_node: Mebibytes | None = Field(default=None, description="memory per node")
-    per_gpu: Mebibytes | None = Field(default=None, description="memory per GPU")
+    per_cpu: Mebibytes | None = key(None, "memory per CPU: MiB, or in the notation of --mem")
+    per_node: Mebibytes | None = key(None, "memory per node")
+    per_gpu: Mebibytes | None = key(None, "memory per GPU")
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
     text: ClassVar[str] = "no memory requested: the job gets {memory}"
     placeholders: ClassVar[dict[str, str]] = {"memory": "the memory, such as 4G per CPU"}
     example: ClassVar[str] = 'per_cpu = "4G"'
 
-    @model_validator(mode="after")
-    def _has_one(self) -> DefaultMemory:
+    def settle(self) -> None:
+        """Check that it has one amount."""
+        super().settle()
         if [self.per_cpu, self.per_node, self.per_gpu].count(None) != 2:
             raise ValueError("needs one of per_cpu, per_node and per_gpu")
-        return self
 
     def check(self, request: Request) -> None:
         """Set missing memory."""
@@ -78,15 +78,13 @@ class MemoryCeiling(Rule):
     A job that names no memory gets the default of the cluster, and is accepted: see default_memory and require_memory.
     """
 
-    rule: Literal["memory_ceiling"] = "memory_ceiling"
+    rule: Literal["memory_ceiling"] = key("memory_ceiling")
     left_to_slurm: ClassVar[str] = (
         "accepts a job that names none, which gets the default of the partition; otherwise the most that Slurm can give"
     )
-    per_node: Mebibytes | None = Field(
-        default=None, description="the maximum memory per node: MiB, or in the notation of --mem"
-    )
-    per_cpu: Mebibytes | None = Field(default=None, description="the maximum memory per CPU")
-    whole_nodes: Literal["refuse", "accept"] = Field(default="refuse", description="what happens to --mem=0")
+    per_node: Mebibytes | None = key(None, "the maximum memory per node: MiB, or in the notation of --mem")
+    per_cpu: Mebibytes | None = key(None, "the maximum memory per CPU")
+    whole_nodes: Literal["refuse", "accept"] = key("refuse", "what happens to --mem=0")
 
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     needs: ClassVar[tuple[str, ...]] = ("per_node", "per_cpu")

@@ -9,8 +9,6 @@ from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
-from pydantic import Field, model_validator
-
 from slurmhooks.fields.constants import JobState, ReservationFlag
 from slurmhooks.handlers.registry import SKIP
 from slurmhooks.job_submit.bounds import computing
@@ -19,23 +17,25 @@ from slurmhooks.job_submit.strings import NotationError, expand_nodes
 from slurmhooks.job_submit.unchanged import Unchanged
 from slurmhooks.job_submit.users import split_names
 from slurmhooks.rules import resources
-from slurmhooks.rules.base import Rule
-from slurmhooks.rules.kinds import Minutes, shown_moment, shown_time
+from slurmhooks.rules.base import Rule, known_placeholders
+from slurmhooks.rules.kinds import shown_moment, shown_time
 from slurmhooks.rules.ready.times import LIMITS
+from slurmhooks.rules.table import key
 from slurmhooks.values import UNLIMITED
 
 if TYPE_CHECKING:
     from slurmhooks.job_submit.bounds import Range
     from slurmhooks.job_submit.model import Job
     from slurmhooks.rules.request import Request
+    from slurmhooks.rules.value_types import Minutes
 
 
 class Notice(Rule):
     """Users read a message when they submit a job, for example that a partition will close."""
 
-    rule: Literal["notice"] = "notice"
+    rule: Literal["notice"] = key("notice")
     left_to_slurm: ClassVar[str] = "what Slurm chooses for partition, account and QOS"
-    message: str = Field(min_length=1, description="what the user reads")
+    message: str = key(..., "what the user reads", check=known_placeholders, min_length=1)
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
     text: ClassVar[str] = ""
@@ -68,19 +68,16 @@ class Maintenance(Rule):
     are refused, so are updates that make one of a job, or let one end later; others of such a job are accepted.
     """
 
-    rule: Literal["maintenance"] = "maintenance"
+    rule: Literal["maintenance"] = key("maintenance")
     left_to_slurm: ClassVar[str] = (
         "--time-min, or the DefaultTime of the first of its partitions; if that has none, the shortest DefaultTime (or"
         " else MaxTime) of them; without any limit, the job cannot end before"
     )
-    start: datetime | None = Field(default=None, description="its start, such as 2027-05-01T08:00:00")
-    end: datetime | None = Field(default=None, description="its end; afterwards the rule says nothing")
-    ahead: Minutes | None = Field(
-        default=None, description="how long before the start the rule applies; by default always"
-    )
-    jobs: Literal["accept", "refuse"] = Field(
-        default="accept",
-        description="what happens to jobs that cannot end before; Slurm starts accepted ones afterwards",
+    start: datetime | None = key(None, "its start, such as 2027-05-01T08:00:00")
+    end: datetime | None = key(None, "its end; afterwards the rule says nothing")
+    ahead: Minutes | None = key(None, "how long before the start the rule applies; by default always")
+    jobs: Literal["accept", "refuse"] = key(
+        "accept", "what happens to jobs that cannot end before; Slurm starts accepted ones afterwards"
     )
 
     own_fields: ClassVar[tuple[str, ...]] = (*LIMITS, "begin_time", "exc_nodes", *resources.FIELDS)
@@ -93,13 +90,13 @@ class Maintenance(Rule):
     code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
     example: ClassVar[str] = 'start = 2027-05-01T08:00:00\nend = 2027-05-02T18:00:00\njobs = "refuse"'
 
-    @model_validator(mode="after")
-    def _has_both(self) -> Maintenance:
+    def settle(self) -> None:
+        """Check that it begins before it ends."""
+        super().settle()
         if (self.start is None) != (self.end is None):
             raise ValueError("needs both start and end, or neither")
         if self.start is not None and self.end is not None and self.start.timestamp() >= self.end.timestamp():
             raise ValueError("start must be before end")
-        return self
 
     @property
     def informs(self) -> bool:

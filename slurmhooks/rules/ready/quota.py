@@ -7,9 +7,7 @@ import math
 import time
 from collections import Counter
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
-
-from pydantic import Field, model_validator
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from slurmhooks.errors import Reject
 from slurmhooks.fields.constants import JobState
@@ -24,20 +22,20 @@ from slurmhooks.job_submit.users import is_group, kept_group, kept_groups, split
 from slurmhooks.rules import resources
 from slurmhooks.rules.base import Rule
 from slurmhooks.rules.conditions import UNKNOWN_GROUPS, first_group
-from slurmhooks.rules.kinds import Count, counted, matches, matches_any_case
+from slurmhooks.rules.kinds import counted, matches, matches_any_case
 from slurmhooks.rules.ready.sizes import GOING
+from slurmhooks.rules.table import key
 from slurmhooks.values import Unlimited, text_from_c, text_to_c
 from slurmhooks.worker import accepted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Self
 
     from slurmhooks.job_submit.model import Job
     from slurmhooks.rules.request import Request
+    from slurmhooks.rules.value_types import Count
     from slurmhooks.worker.accepted import Entry
 
-Hours = Annotated[float, Field(ge=0.0)]
 AMOUNTS = {
     "jobs": "job",
     "nodes": "node",
@@ -75,17 +73,17 @@ class Quota(Rule):
     count.
     """
 
-    rule: Literal["quota"] = "quota"
+    rule: Literal["quota"] = key("quota")
     left_to_slurm: ClassVar[str] = (
         "the most nodes, CPUs and GPUs that Slurm can give; a job without --time is refused if hours are limited"
     )
-    per: Literal["user", "account", "group"] = Field(default="user", description="whose jobs count together")
-    jobs: Count | None = Field(default=None, description="the most jobs and tasks of arrays")
-    nodes: Count | None = Field(default=None, description="the most nodes; of two jobs on one node, each counts it")
-    cpus: Count | None = Field(default=None, description="the most CPUs")
-    gpus: Count | None = Field(default=None, description="the most GPUs")
-    cpu_hours: Hours | None = Field(default=None, description="the most CPUs, each times the time limit in hours")
-    gpu_hours: Hours | None = Field(default=None, description="the most GPUs, each times the time limit in hours")
+    per: Literal["user", "account", "group"] = key("user", "whose jobs count together")
+    jobs: Count | None = key(None, "the most jobs and tasks of arrays")
+    nodes: Count | None = key(None, "the most nodes; of two jobs on one node, each counts it")
+    cpus: Count | None = key(None, "the most CPUs")
+    gpus: Count | None = key(None, "the most GPUs")
+    cpu_hours: float | None = key(None, "the most CPUs, each times the time limit in hours", ge=0.0)
+    gpu_hours: float | None = key(None, "the most GPUs, each times the time limit in hours", ge=0.0)
 
     needs: ClassVar[tuple[str, ...]] = tuple(AMOUNTS)
     after_refusal: ClassVar[int] = SKIP
@@ -99,11 +97,11 @@ class Quota(Rule):
     code: ClassVar[str | None] = "ESLURM_ACCOUNTING_POLICY"
     example: ClassVar[str] = 'per = "user"\npartitions = ["gpu"]\njobs = 20\ngpus = 8'
 
-    @model_validator(mode="after")
-    def _has_groups(self) -> Self:
+    def settle(self) -> None:
+        """Check that quotas of groups name them."""
+        super().settle()
         if self.per == "group" and not self.groups:
             raise ValueError('per = "group": name the groups that have this quota in groups')
-        return self
 
     @property
     def limits(self) -> dict[str, float]:

@@ -7,18 +7,27 @@ import contextlib
 import re
 import signal
 import threading
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
-
-from pydantic import Field, field_validator
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.rules.base import Rule
-from slurmhooks.rules.kinds import Words, listed
+from slurmhooks.rules.kinds import listed
+from slurmhooks.rules.table import key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slurmhooks.rules.request import Request
+    from slurmhooks.rules.value_types import Words
+
+
+def compiles(_: type[Rule], patterns: tuple[str, ...]) -> None:
+    """Raise ValueError for what is no regular expression."""
+    for pattern in patterns:
+        try:
+            re.compile(pattern, re.MULTILINE)
+        except (re.error, OverflowError, RecursionError) as error:  # too large a number, or nested too deeply
+            raise ValueError(f"{pattern!r} is not a regular expression: {error}") from None
 
 
 class ScriptContent(Rule):
@@ -33,38 +42,22 @@ class ScriptContent(Rule):
     """
 
     private: ClassVar[tuple[str, ...]] = ("forbidden", "required", "deadline")
-    rule: Literal["script_content"] = "script_content"
+    rule: Literal["script_content"] = key("script_content")
     left_to_slurm: ClassVar[str] = "a job without a script, from srun or salloc, is accepted"
-    forbidden: Words = Field(default=(), description="regular expressions that must not be found")
-    required: Words = Field(default=(), description="regular expressions, each of which must be found")
-    first: Annotated[int, Field(ge=1, le=4096)] = Field(
-        default=1024, description="how many KiB of a script are searched"
+    forbidden: Words = key((), "regular expressions that must not be found", check=compiles)
+    required: Words = key((), "regular expressions, each of which must be found", check=compiles)
+    first: int = key(1024, "how many KiB of a script are searched", ge=1, le=4096)
+    deadline: float = key(0.1, "time limit of the search in seconds", strict=False, ge=0.001, le=10.0)
+    longer: Literal["refuse", "accept"] = key(
+        "refuse", "what happens to scripts that are longer, if nothing is found in the first part"
     )
-    deadline: Annotated[float, Field(strict=False, ge=0.001, le=10.0)] = Field(
-        default=0.1, description="time limit of the search in seconds"
-    )
-    longer: Literal["refuse", "accept"] = Field(
-        default="refuse", description="what happens to scripts that are longer, if nothing is found in the first part"
-    )
-    on_timeout: Literal["refuse", "accept"] = Field(
-        default="refuse", description="what happens to scripts that take longer to search"
-    )
+    on_timeout: Literal["refuse", "accept"] = key("refuse", "what happens to scripts that take longer to search")
 
     needs: ClassVar[tuple[str, ...]] = ("forbidden", "required")
     text: ClassVar[str] = "the batch script is refused: {problem}"
     placeholders: ClassVar[dict[str, str]] = {"problem": "what is wrong with it"}
     code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
     example: ClassVar[str] = "forbidden = ['\\bmpirun\\b']\nmessage = \"use srun instead of mpirun\""
-
-    @field_validator("forbidden", "required")
-    @classmethod
-    def _compiles(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
-        for pattern in patterns:
-            try:
-                re.compile(pattern, re.MULTILINE)
-            except (re.error, OverflowError, RecursionError) as error:  # too large a number, or nested too deeply
-                raise ValueError(f"{pattern!r} is not a regular expression: {error}") from None
-        return patterns
 
     @property
     def longest(self) -> float:

@@ -3,22 +3,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
-
-from pydantic import Field, PrivateAttr, model_validator
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from slurmhooks.fields.constants import JobState
-from slurmhooks.fields.number_rows import Number, Offset, Plain, Tagged
 from slurmhooks.job_submit.strings import ArraySpec
 from slurmhooks.rules import resources
 from slurmhooks.rules.base import Rule
-from slurmhooks.rules.kinds import Count, counted
+from slurmhooks.rules.kinds import counted
 from slurmhooks.rules.options import option_name, option_of, option_shown
-from slurmhooks.rules.typed import READABLE, ROWS, Value, exists, field_schema, shown, typed
+from slurmhooks.rules.table import key
+from slurmhooks.rules.typed import AMOUNTS_LIMITED, shown, typed
 
 if TYPE_CHECKING:
     from slurmhooks.job_submit.bounds import Bounds, Range
     from slurmhooks.rules.request import Request
+    from slurmhooks.rules.value_types import Count, Limited, Value
 
 GOING = (JobState.JOB_PENDING, JobState.JOB_RUNNING, JobState.JOB_SUSPENDED)
 """States of tasks that have not ended."""
@@ -37,15 +36,13 @@ class Amount(NamedTuple):
         return amount
 
 
-AMOUNTS_OF_JOBS = {
-    "nodes": Amount("node", "ESLURM_INVALID_NODE_COUNT"),
-    "tasks": Amount("task", "ESLURM_BAD_TASK_COUNT"),
-    "cpus": Amount("CPU", "ESLURM_INVALID_CPU_COUNT"),
-    "gpus": Amount("GPU", "ESLURM_INVALID_GRES", "gpus"),
-}
-"""Amounts that `limit` takes in place of a field: Slurm works them out of several fields."""
-NUMBERS = [name for name in READABLE if isinstance(ROWS[name], Number | Offset | Plain | Tagged)]
-Limited = Annotated[str, exists([*NUMBERS, *AMOUNTS_OF_JOBS]), field_schema([*NUMBERS, *AMOUNTS_OF_JOBS])]
+_KINDS = (
+    Amount("node", "ESLURM_INVALID_NODE_COUNT"),
+    Amount("task", "ESLURM_BAD_TASK_COUNT"),
+    Amount("CPU", "ESLURM_INVALID_CPU_COUNT"),
+    Amount("GPU", "ESLURM_INVALID_GRES", "gpus"),
+)
+AMOUNTS_OF_JOBS = dict(zip(AMOUNTS_LIMITED, _KINDS, strict=True))
 BETTER = {
     **dict.fromkeys(("min_nodes", "max_nodes"), 'field = "nodes"'),
     **dict.fromkeys(("num_tasks", "ntasks_per_node", "ntasks_per_gpu", "ntasks_per_tres"), 'field = "tasks"'),
@@ -68,14 +65,14 @@ class Limit(Rule):
     job can get, by any options. A job that names a range must be allowed all of it. A field that is unset is accepted.
     """
 
-    rule: Literal["limit"] = "limit"
+    rule: Literal["limit"] = key("limit")
     left_to_slurm: ClassVar[str] = (
         "the least and the most nodes, CPUs and GPUs that Slurm can give, also by whole nodes; one task for each node,"
         " of which it counts the least and the most; another field that is unset is accepted"
     )
-    field: Limited = Field(description="a field of job with a number, or nodes, tasks, cpus or gpus")
-    least: Value | None = Field(default=None, description="the smallest number; in the notation of the option")
-    most: Value | None = Field(default=None, description="the largest number")
+    field: Limited = key(..., "a field of job with a number, or nodes, tasks, cpus or gpus")
+    least: Value | None = key(None, "the smallest number; in the notation of the option")
+    most: Value | None = key(None, "the largest number")
 
     needs: ClassVar[tuple[str, ...]] = ("least", "most")
     text: ClassVar[str] = "{allowed} in {where}; the job would have {asked}"
@@ -86,18 +83,17 @@ class Limit(Rule):
         "asked": "the least or the most that Slurm could give to the job",
     }
     example: ClassVar[str] = 'field = "nodes"\npartitions = ["debug"]\nmost = 2'
-    _range: tuple[int | None, int | None] = PrivateAttr(default=(None, None))
 
-    @model_validator(mode="after")
-    def _is_range(self) -> Limit:
+    def settle(self) -> None:
+        """Check that its numbers are a range of its field."""
+        super().settle()
         if self.field in BETTER:
             better = BETTER if self.least is None else BETTER | BETTER_LEAST
             raise ValueError(f"{self.field} alone does not decide what a job gets: write {better[self.field]}")
         least, most = (None if each is None else self._typed(each) for each in (self.least, self.most))
         if least is not None and most is not None and least > most:
             raise ValueError("least is more than most")
-        self._range = least, most
-        return self
+        self._range: tuple[int | None, int | None] = least, most
 
     def _typed(self, value: Any) -> Any:
         if self.field not in AMOUNTS_OF_JOBS:
@@ -175,12 +171,11 @@ class ArraySize(Rule):
     slurmctld applies that before plugins run, so no plugin can refuse it.
     """
 
-    rule: Literal["array_size"] = "array_size"
+    rule: Literal["array_size"] = key("array_size")
     left_to_slurm: ClassVar[str] = "a job without --array is no array"
-    most: Count | None = Field(default=None, description="the maximum number of tasks of an array")
-    at_once: Count | None = Field(
-        default=None,
-        description="the maximum number of tasks that run at the same time, for arrays that name no lower number",
+    most: Count | None = key(None, "the maximum number of tasks of an array")
+    at_once: Count | None = key(
+        None, "the maximum number of tasks that run at the same time, for arrays that name no lower number"
     )
 
     needs: ClassVar[tuple[str, ...]] = ("most", "at_once")

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pydantic import Field
-
 from slurmhooks.rules import resources
 from slurmhooks.rules.base import Rule
-from slurmhooks.rules.kinds import Minutes, shown_time
+from slurmhooks.rules.kinds import shown_time
 from slurmhooks.rules.options import option_of
+from slurmhooks.rules.table import key
 
 if TYPE_CHECKING:
     from slurmhooks.rules.request import Request
+    from slurmhooks.rules.value_types import Minutes
 
 TIME = "ESLURM_INVALID_TIME_LIMIT"
 LIMITS = ("time_limit", "time_min", "deadline")
@@ -29,18 +29,18 @@ class TimeCeiling(Rule):
     ceiling: by the DefaultTime of its partition, or by its --deadline.
     """
 
-    rule: Literal["time_ceiling"] = "time_ceiling"
+    rule: Literal["time_ceiling"] = key("time_ceiling")
     left_to_slurm: ClassVar[str] = (
         "the DefaultTime of the first of its partitions; if that has none, the largest DefaultTime (or else MaxTime)"
         " of those that the rule is for"
     )
-    limit: Minutes = Field(description="the maximum time limit: minutes, or in the notation of --time")
-    longer: Literal["refuse", "lower"] = Field(
-        default="refuse", description="what happens to jobs that ask for more: they are refused, or get the ceiling"
+    limit: Minutes = key(..., "the maximum time limit: minutes, or in the notation of --time")
+    longer: Literal["refuse", "lower"] = key(
+        "refuse", "what happens to jobs that ask for more: they are refused, or get the ceiling"
     )
-    unset: Literal["set", "refuse", "accept"] = Field(
-        default="set",
-        description="what happens to jobs without a time limit whose DefaultTime is above the ceiling: they get the"
+    unset: Literal["set", "refuse", "accept"] = key(
+        "set",
+        "what happens to jobs without a time limit whose DefaultTime is above the ceiling: they get the"
         " ceiling, or keep their DefaultTime; refuse refuses all jobs without a time limit",
     )
 

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
-
-from pydantic import BaseModel, Field, PrivateAttr, WithJsonSchema, model_validator
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from slurmhooks.errors import Reject
 from slurmhooks.fields.flag_rows import Flag
@@ -13,15 +11,13 @@ from slurmhooks.fields.rows import release_of
 from slurmhooks.job_submit.updates import ignores
 from slurmhooks.rules import resources
 from slurmhooks.rules.base import Rule
-from slurmhooks.rules.choices import Choice, Choices, choose, effects
+from slurmhooks.rules.choices import Choice, choose, effects
 from slurmhooks.rules.conditions import first_group
 from slurmhooks.rules.options import option_name, option_of, option_shown
+from slurmhooks.rules.table import key
 from slurmhooks.rules.typed import (
     ROWS,
     SENT,
-    Readable,
-    Value,
-    Writable,
     is_never_unset,
     is_text,
     is_unset,
@@ -32,9 +28,9 @@ from slurmhooks.rules.typed import (
 )
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from slurmhooks.rules.request import Request
+    from slurmhooks.rules.table import Table
+    from slurmhooks.rules.value_types import Map, Readable, Value, Writable
 
 
 DEFAULTED = {
@@ -51,40 +47,37 @@ MEMBERS = {"user": "user", "group": "members of", "account": "account"}
 
 MOST_SHOWN = 10
 """The most values by group or account that the page for users has; those of users are not their business."""
-MAP = WithJsonSchema({"anyOf": [{"type": "object"}, {"type": "string"}]})
 
 
 class _Writes(Rule):
     """A rule that gives a value to a field."""
 
     fills: ClassVar[bool] = True
-    field: Writable = Field(description="a field of job")
-    value: Value | None = Field(default=None, description="the value, for jobs for which nothing else has one")
-    cases: Choices = Field(default=(), description="values by conditions, in order; to is the value")
-    by: Literal["user", "group", "account"] = Field(default="user", description="whose values map has")
-    map: Annotated[dict[str, Value], MAP] = Field(
-        default={},
-        description="values by user, group or account, or the name of a file .csv or .toml that has them, beside"
+    field: Writable = key(..., "a field of job")
+    value: Value | None = key(None, "the value, for jobs for which nothing else has one")
+    cases: tuple[Choice, ...] = key((), "values by conditions, in order; to is the value", strict=False)
+    by: Literal["user", "group", "account"] = key("user", "whose values map has")
+    map: Map = key(
+        {},
+        "values by user, group or account, or the name of a file .csv or .toml that has them, beside"
         " slurmhooks.toml; of several groups, the first one in it decides",
     )
 
     private: ClassVar[tuple[str, ...]] = ("map", "by")
     needs: ClassVar[tuple[str, ...]] = ("value", "cases", "map")
     placeholders: ClassVar[dict[str, str]] = {"chosen": "the value", "limit": "the same"}
-    inner: ClassVar[dict[str, type[BaseModel]]] = {"cases": Choice}
-    _map: dict[str, Any] = PrivateAttr(default_factory=dict)
-    _values: tuple[Any, ...] = PrivateAttr(default=())
+    inner: ClassVar[dict[str, type[Table]]] = {"cases": Choice}
 
-    @model_validator(mode="after")
-    def _has_typed_values(self) -> Self:
+    def settle(self) -> None:
+        """Work out the values of its field."""
+        super().settle()
         # Slurm does not distinguish the case of accounts.
         folded = str.lower if self.by == "account" else str
-        self._map = {folded(name): typed(self.field, value) for name, value in self.map.items()}
+        self._map: dict[str, Any] = {folded(name): typed(self.field, value) for name, value in self.map.items()}
         if len(self._map) < len(self.map):
             raise ValueError("map has an account twice, because Slurm does not distinguish their case")
         cases = tuple(typed(self.field, case.to) for case in self.cases)
-        self._values = (*cases, None if self.value is None else typed(self.field, self.value))
-        return self
+        self._values: tuple[Any, ...] = (*cases, None if self.value is None else typed(self.field, self.value))
 
     @property
     def default_title(self) -> str:
@@ -175,7 +168,7 @@ class Default(_Writes):
     MaxTime of the partition; jobs whose --deadline is earlier get none.
     """
 
-    rule: Literal["default"] = "default"
+    rule: Literal["default"] = key("default")
     left_to_slurm: ClassVar[str] = (
         "fills it in if the request names none; cases look at what the job would get: its DefaultTime (or else"
         " MaxTime), whole nodes; a job that names no memory meets no condition on it"
@@ -184,11 +177,11 @@ class Default(_Writes):
     text: ClassVar[str] = ""
     example: ClassVar[str] = 'field = "qos"\npartitions = ["gpu"]\nvalue = "gpu"'
 
-    @model_validator(mode="after")
-    def _can_be_unset(self) -> Default:
+    def settle(self) -> None:
+        """Check that its field can be unset."""
+        super().settle()
         if is_never_unset(self.field):
             raise ValueError(f"{self.field} of job always has a value: write set instead of default")
-        return self
 
     def own_text(self) -> str:
         """Return the message if the site has none."""
@@ -224,16 +217,16 @@ class Set(_Writes):
     gets the value as well. Jobs in a reservation get no partition.
     """
 
-    rule: Literal["set"] = "set"
+    rule: Literal["set"] = key("set")
     left_to_slurm: ClassVar[str] = "what a job leaves to Slurm is set as well; cases look at what the job would get"
     text: ClassVar[str] = "{option} {asked} was changed to {chosen}"
     placeholders: ClassVar[dict[str, str]] = {**_Writes.placeholders, "asked": "the value that the user gave"}
     example: ClassVar[str] = 'field = "requeue"\npartitions = ["preempt"]\nvalue = true'
 
-    @model_validator(mode="after")
-    def _can_be_set(self) -> Set:
+    def settle(self) -> None:
+        """Check that users may set its field in updates."""
+        super().settle()
         of_submissions(self, self.field)
-        return self
 
     def check(self, request: Request) -> None:
         """Set the value."""
@@ -256,24 +249,24 @@ class Copy(Rule):
     An update that sets one of the two, or moves the job to where the rule counts, is treated likewise.
     """
 
-    rule: Literal["copy"] = "copy"
+    rule: Literal["copy"] = key("copy")
     left_to_slurm: ClassVar[str] = "a job without a value in the source is not changed"
     fills: ClassVar[bool] = True
-    field: Writable = Field(description="the field of job that gets the value")
-    source: Readable = Field(description="the field of job whose value it gets; of the same kind")
+    field: Writable = key(..., "the field of job that gets the value")
+    source: Readable = key(..., "the field of job whose value it gets; of the same kind")
 
     text: ClassVar[str] = "{option} {asked} was changed to {chosen}"
     placeholders: ClassVar[dict[str, str]] = {"chosen": "the value", "asked": "the value that the user gave"}
     example: ClassVar[str] = 'field = "qos"\nsource = "account"'
 
-    @model_validator(mode="after")
-    def _fits(self) -> Copy:
+    def settle(self) -> None:
+        """Check that the two fields have values of one kind."""
+        super().settle()
         of_submissions(self, self.field)
         field, source = ROWS[self.field], ROWS[self.source]
         kinds = [str if is_text(row) else getattr(row, "kind", int) for row in (field, source)]
         if kinds[0] is not kinds[1] or field.unit != source.unit or self.field == self.source:
             raise ValueError(f"{self.field} cannot have the values of {self.source}")
-        return self
 
     @property
     def default_title(self) -> str:

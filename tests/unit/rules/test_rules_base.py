@@ -214,9 +214,9 @@ def test_errors_name_the_rule(rules: Rules, text: str, finding: str) -> None:
 @pytest.mark.parametrize("kind", [kind for kind in catalogue.RULES.values() if kind.needs])
 def test_a_rule_needs_one_of_its_keys(rules: Rules, kind: type[Rule]) -> None:
     """A rule that would do nothing is refused, and the finding names the keys of which the site must set one."""
-    field = 'field = "nice"\n' if "field" in kind.model_fields else ""
+    field = 'field = "nice"\n' if "field" in kind.keys else ""
     with pytest.raises(LoadError, match=f"needs {listed(kind.needs)}"):
-        rules(f'[[rule]]\nrule = "{kind.model_fields["rule"].default}"\n{field}')
+        rules(f'[[rule]]\nrule = "{kind.keys["rule"].default}"\n{field}')
 
 
 def test_all_errors_are_reported_at_once(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_examples_are_valid(rules: Rules, name: str, kind: type[Rule]) -> None:
 def test_models_are_whole(name: str, kind: type[Rule]) -> None:
     """Each rule has documentation, a description of each key, existing fields and codes, and known placeholders."""
     assert kind.documentation().partition("\n")[0].endswith((".", ".)", ","))
-    assert all(field.description for key, field in kind.model_fields.items() if key != "rule"), name
+    assert all(field.description for key, field in kind.keys.items() if key != "rule"), name
     assert set(kind.own_fields) <= set(rows(JobFields))
     assert kind.own_fields or "job_modify" not in kind.hooks or name in (*OF_A_FIELD, *ONLY_MOVES, "quota")
     assert kind.code is None or fault(kind.code) is None
@@ -82,11 +82,11 @@ def test_the_reference_is_whole(reference: str, name: str, kind: type[Rule]) -> 
     """The page of the reference, and explain, have each key of each rule."""
     section = reference.split(f"\n## {name}\n")[1].split("\n## ")[0]
     assert CliRunner().invoke(cli.main, ["rules", "explain", name]).output.partition("\n")[2] in section + "\n"
-    for key in set(kind.model_fields) - set(Rule.model_fields) - {"rule"}:
+    for key in set(kind.keys) - set(Rule.keys) - {"rule"}:
         assert f"| `{key}` | " in section
     for key, model in kind.inner.items():
         assert f"Each table of `{key}` has:" in section
-        assert all(f"| `{field}` | " in section for field in model.model_fields)
+        assert all(f"| `{field}` | " in section for field in model.keys)
 
 
 def test_values_are_in_words() -> None:
@@ -112,7 +112,7 @@ def test_the_schema_has_everything() -> None:
     }
     assert set(named) == set(catalogue.RULES)
     for name, kind in KINDS:
-        assert set(named[name]["properties"]) == set(kind.model_fields)
+        assert set(named[name]["properties"]) == set(kind.keys)
         assert named[name]["additionalProperties"] is False
     assert named["time_ceiling"]["required"] == ["limit"]
     assert named["time_ceiling"]["properties"]["limit"]["type"] == ["string", "integer"]
@@ -199,7 +199,7 @@ def test_the_list_has_all_rules() -> None:
 def test_explain_knows_all_and_nothing_else() -> None:
     """explain all has the keys of all rules; an unknown rule is a wrong use, with similar names."""
     done = CliRunner().invoke(cli.main, ["rules", "explain", "all"])
-    assert all(f"| {key} | " in done.output for key in Rule.model_fields)
+    assert all(f"| {key} | " in done.output for key in Rule.keys)
     done = CliRunner().invoke(cli.main, ["rules", "explain", "time_cieling"])
     assert done.exit_code == 2
     assert "nearest: time_ceiling" in done.output

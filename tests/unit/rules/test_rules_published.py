@@ -16,8 +16,9 @@ from slurmhooks.cli.commands.rules import guide as command
 from slurmhooks.config import model as config
 from slurmhooks.rules import catalogue, published
 from slurmhooks.rules.base import Rule
-from slurmhooks.rules.kinds import unit_of
+from slurmhooks.rules.checking import model_of
 from slurmhooks.rules.lines import LINES
+from slurmhooks.rules.value_types import unit_of
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "_static" / "guide.schema.json"
 PEOPLE = {f"{prefix}{key}": [f"secret{prefix}{key}"] for prefix in ("", "except_") for key in published.NAMED}
@@ -59,8 +60,8 @@ def test_each_text_is_decided_about() -> None:
     texts = {
         f"{name}.{key}"
         for name, kind in catalogue.RULES.items()
-        for key, field in kind.model_fields.items()
-        if key not in Rule.model_fields and key != "rule" and key not in kind.private
+        for key, field in model_of(kind).model_fields.items()
+        if key not in Rule.keys and key != "rule" and key not in kind.private
         if unit_of(field) is None and "str" in str(field.annotation)
     }
     assert texts == {
@@ -131,7 +132,7 @@ def test_names_if_wanted() -> None:
 @pytest.mark.parametrize(("name", "kind"), catalogue.RULES.items())
 def test_units(name: str, kind: type[Rule]) -> None:
     """Each time limit and amount of memory has its unit."""
-    for key, field in kind.model_fields.items():
+    for key, field in model_of(kind).model_fields.items():
         kinds = f"{field.annotation} {field.metadata}"
         expected = "minutes" if "_minutes" in kinds else "MiB" if "_mebibytes" in kinds else None
         assert unit_of(field) == expected, (name, key)

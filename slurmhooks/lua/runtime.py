@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A Lua state for a script. Only this module and what adopt compares it with use lupa.
+"""A Lua state for a script. Only this module uses lupa.
 
 A script can reach nothing of Python except the functions that it is given: there is no ``python`` table, and objects
 have no attributes. Text is bytes in Lua and ``str`` with surrogateescape in Python. Numbers are floats, as Slurm's own

@@ -45,16 +45,13 @@ class Script:
         options: the options of its table ``spank_options``.
     """
 
-    def __init__(
-        self, path: str, lua: Lua | str | None, fatal: bool, prepare: Callable[[LuaState], None] | None = None
-    ) -> None:
+    def __init__(self, path: str, lua: Lua | str | None, fatal: bool) -> None:
         """Run the top level of a script.
 
         Args:
             path: path of the script.
             lua: see runtime.State.
             fatal: an error fails the callback (``failonerror``).
-            prepare: called with the Lua state before the script runs.
 
         Raises:
             ScriptError: it cannot be loaded.
@@ -65,8 +62,6 @@ class Script:
         self._state = LuaState(lua)
         spank_handle.install(self._state)
         self._handle = spank_handle.Handle(self._state, path)
-        if prepare is not None:
-            prepare(self._state)
         content = read_script(path)
         self.names = frozenset(_names_in(content))
         self._state.call(self._state.load_script(path, content))

@@ -60,27 +60,9 @@ class TrialRequest:
             struct.put({name: raw for name, raw in self.members.items() if name in struct.raws})
         return job
 
-    def environment(self) -> dict[str, str]:
-        """Return the environment of the job."""
-        recorded = self.members.get("environment")
-        if not recorded:
-            return dict(self.variables)
-        pairs = (item.decode(ENCODING, ERRORS).partition("=") for item in recorded)
-        return {name: value for name, _, value in pairs}
-
     def job_raws(self) -> dict[str, Any]:
         """Return the raw values of all members, arrays included."""
         return dict(request_of(self.job(), self.hook).raws)
-
-    def raws(self) -> dict[str, Any]:
-        """Return the raw values of members that are numbers or texts, as slurmctld would have them."""
-        struct = request_of(self.job(), self.hook)
-        raws = {name: plain(raw) for name, raw in struct.raws.items() if not isinstance(raw, list)}
-        return {**raws, "user_name": user_name(1000), "argc": len(_items(struct.raws.get("argv")))}
-
-
-def _items(raw: Any) -> list[bytes]:
-    return raw if isinstance(raw, list) else []
 
 
 def plain(raw: Any) -> Any:
@@ -148,12 +130,6 @@ def user_name(uid: int) -> str | None:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
         return None
-
-
-def failed(name: str, error: str) -> str:
-    """Return what is compared of an error: the function that failed, and the line."""
-    place = ERROR_PLACE.search(error)
-    return f"{name} failed on line {place[1] if place else '?'}"
 
 
 def difference(first: Answer, second: Answer) -> str | None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from slurmhooks.workshop.adopt.setup import Setup
+from slurmhooks.workshop.adopt.trial import Compared, Tried
 from slurmhooks.workshop.adopt.values import Remark
 
 
@@ -24,35 +25,6 @@ class Used:
 
 
 @dataclass(kw_only=True)
-class Differs:
-    """A request whose answers differ."""
-
-    request: str
-    difference: str
-
-
-@dataclass(kw_only=True)
-class Compared:
-    """The comparison of answers.
-
-    Attributes:
-        oracle: what slurmhooks was compared with.
-        not_compared: number of requests by what cannot be tried out.
-        refused: number of requests that the script refused under slurmhooks.
-        errors: number of requests on which the script failed, by Lua's message.
-    """
-
-    oracle: str
-    requests: int
-    same: int
-    different: int
-    not_compared: dict[str, int]
-    refused: int
-    errors: dict[str, int]
-    examples: list[Differs]
-
-
-@dataclass(kw_only=True)
 class AdoptReport:
     """What `slurmhooks adopt` says about a script.
 
@@ -61,6 +33,8 @@ class AdoptReport:
         release: the release of Slurm that the script was read for.
         functions: the functions that Slurm calls, with their lines.
         not_read: lines that the parser does not understand.
+        tried: what the script did on requests under slurmhooks.
+        compared: how that compares with Slurm's own plugin.
     """
 
     file: str
@@ -72,6 +46,8 @@ class AdoptReport:
     uses: dict[str, list[Used]]
     found: list[Remark]
     differences: list[str]
-    comparisons: list[Compared]
-    why_not_compared: str | None
     changes: Setup
+    tried: Tried | None = None
+    why_not_tried: str | None = None
+    compared: Compared | None = None
+    why_not_compared: str | None = None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tries a job_submit.lua with many requests, in plain Lua and under slurmhooks, in a process of its own."""
+"""Tries a script with many requests under slurmhooks, and in Slurm's own plugin, in processes of their own."""
 
 from __future__ import annotations
 
@@ -15,15 +15,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from slurmhooks.errors import SlurmhooksError
-from slurmhooks.fields.rows import release_of
-from slurmhooks.lua import finding
 from slurmhooks.lua.runtime import read_script
-from slurmhooks.workshop.adopt import answers, commands, steps
+from slurmhooks.workshop.adopt import answers, commands
 from slurmhooks.workshop.adopt.answers import Answer, difference
-from slurmhooks.workshop.adopt.reference import Reference
 from slurmhooks.workshop.adopt.slurms_plugin import LIBRARY, SlurmsPlugin
 from slurmhooks.workshop.adopt.under_slurmhooks import UnderSlurmhooks
 
@@ -32,83 +29,82 @@ if TYPE_CHECKING:
 
     from slurmhooks.fields.rows import Release
 
-    Tried = answers.TrialRequest | commands.Command | steps.Step
+    Request = answers.TrialRequest | commands.Command
 
 PATIENCE = 30.0
 """Seconds that a script may take to load or to answer a request."""
 EXAMPLES = 5
-OF_LUPA = " as lupa builds it (not that of this machine, which has no liblua of this version for Slurm)"
 PARTITIONS: dict[str, dict[str, Any]] = {
     "debug": {"flag_default": True, "max_time": 60, "default_time": 30, "max_nodes": 2, "total_nodes": 2},
     "long": {"max_time": 10080, "default_time": 60, "max_nodes": 8, "total_nodes": 8},
 }
-"""The partitions of a trial, as handlers see them."""
-IN_LUA: dict[str, dict[str, Any]] = {
-    "debug": {"name": "debug", "flag_default": 1.0, "max_time": 60.0, "default_time": 30.0, "max_nodes": 2.0},
-    "long": {"name": "long", "flag_default": 0.0, "max_time": 10080.0, "default_time": 60.0, "max_nodes": 8.0},
-}
-"""The same, as Slurm gives them to Lua; other fields are not compared."""
-
-
-class Family(NamedTuple):
-    """How a family of scripts is tried without Slurm.
-
-    Attributes:
-        table: what plain Lua has of Slurm.
-        sides: plain Lua and slurmhooks, see SIDES.
-    """
-
-    table: str
-    sides: tuple[str, str]
-
-
-FAMILIES = {
-    "job_submit": Family("a table of fields like that of job_submit/lua", ("plain", "ours")),
-    "cli_filter": Family("a table of options like that of cli_filter/lua", ("plain command", "our command")),
-    "spank": Family("a handle like that of spank-lua", ("plain step", "our step")),
-}
+"""The partitions of a trial without Slurm's own plugin, as handlers see them."""
 
 
 class TrialError(SlurmhooksError):
     """A script cannot be tried."""
 
 
-@dataclass
-class Outcome:
-    """The result of a trial.
+@dataclass(kw_only=True)
+class Tried:
+    """What a script did under slurmhooks.
 
     Attributes:
-        oracle: what slurmhooks was compared with.
+        requests: number of requests.
+        refused: number of those that it refused.
+        errors: number of those on which it failed, by Lua's message.
+        not_tried: number of those on which it cannot be tried, by the reason.
+    """
+
+    requests: int = 0
+    refused: int = 0
+    errors: dict[str, int] = field(default_factory=Counter)
+    not_tried: dict[str, int] = field(default_factory=Counter)
+
+    def add(self, request: Request, answer: Answer, uses: frozenset[str]) -> None:
+        """Count the answer to a request."""
+        self.requests += 1
+        if reason := _not_tried(request, uses, answer):
+            self.not_tried[reason] += 1
+            return
+        self.refused += bool(answer.code)
+        if answer.error is not None:
+            self.errors[answer.error] += 1
+
+
+@dataclass(kw_only=True)
+class Differs:
+    """A request whose answers differ."""
+
+    request: str
+    difference: str
+
+
+@dataclass(kw_only=True)
+class Compared:
+    """The answers of slurmhooks, compared with those of Slurm's own plugin.
+
+    Attributes:
+        plugin: the plugin and its release.
         requests: number of requests.
         same: number of those whose answers are equal.
         different: number of those whose answers differ.
-        unknown: number of those that could not be compared, by the reason.
-        refused: number of those that were refused, with errors.
-        errors: number of those on which the script failed, by the message.
-        examples: some of those that differ: the request, and in what the answers differ.
+        not_compared: number of those that could not be compared, by the reason.
+        examples: some of those that differ.
     """
 
-    oracle: str
+    plugin: str
     requests: int = 0
     same: int = 0
     different: int = 0
-    unknown: Counter[str] = field(default_factory=Counter)
-    refused: int = 0
-    errors: Counter[str] = field(default_factory=Counter)
-    examples: list[tuple[str, str]] = field(default_factory=list)
+    not_compared: dict[str, int] = field(default_factory=Counter)
+    examples: list[Differs] = field(default_factory=list)
 
-    def add(self, request: Tried, theirs: Answer, ours: Answer, uses: frozenset[str]) -> None:
+    def add(self, request: Request, theirs: Answer, ours: Answer, uses: frozenset[str]) -> None:
         """Compare the answers to a request."""
         self.requests += 1
-        stopped = [*theirs.stopped, *ours.stopped]
-        self.refused += bool(ours.code) and not stopped
-        if ours.error is not None and not stopped:
-            self.errors[ours.error if theirs.error is not None else f"only under slurmhooks: {ours.error}"] += 1
-        missing = sorted(request.unknown & uses)
-        if missing:
-            stopped.insert(0, f"{missing[0]}, which was not recorded")
-        if stopped:
-            self.unknown[stopped[0]] += 1
+        if reason := _not_tried(request, uses, theirs, ours):
+            self.not_compared[reason] += 1
             return
         text = difference(theirs, ours)
         if text is None:
@@ -116,7 +112,15 @@ class Outcome:
             return
         self.different += 1
         if len(self.examples) < EXAMPLES:
-            self.examples.append((f"{request.hook} with {request.label}", text))
+            self.examples.append(Differs(request=f"{request.hook} with {request.label}", difference=text))
+
+
+def _not_tried(request: Request, uses: frozenset[str], *given: Answer) -> str | None:
+    """Return why answers say nothing; None if they do."""
+    missing = sorted(request.unknown & uses)
+    if missing:
+        return f"{missing[0]}, which was not recorded"
+    return next((what for answer in given for what in answer.stopped), None)
 
 
 @dataclass(frozen=True)
@@ -140,12 +144,12 @@ def run(
     path: str,
     release: Release,
     version: str,
-    requests: Sequence[Tried],
+    requests: Sequence[Request],
     uses: frozenset[str],
     progress: Callable[[int, int], None] | None = None,
     family: str = "job_submit",
-) -> Outcome:
-    """Try a script with requests, in plain Lua and under slurmhooks.
+) -> Tried:
+    """Try a script with requests under slurmhooks.
 
     Args:
         path: of the script.
@@ -154,48 +158,45 @@ def run(
         requests: submissions and updates, or commands.
         uses: the members of a request that the script uses.
         progress: called with the number of requests that are done, and the number of all requests.
-        family: of the script, see slurmhooks.workshop.adopt.script.
+        family: of the script, job_submit or cli_filter.
 
     Raises:
         TrialError: it does not load, or does not end.
     """
-    plain, ours = FAMILIES[family].sides
-    whose = "" if finding.find(version).own else OF_LUPA
-    outcome = Outcome(f"plain Lua {version}{whose}, with {FAMILIES[family].table}")
-    task = _task(path, release, version)
-    with _Child({**task, "sides": [plain, ours], "partitions": True}) as child:
+    tried = Tried()
+    side = "commands" if family == "cli_filter" else "ours"
+    with _Child({**_task(path, release, version), "side": side, "partitions": True}) as child:
         for number, request in enumerate(requests, 1):
-            answers = child.ask(request)
-            outcome.add(request, answers[plain], answers[ours], uses)
+            tried.add(request, child.ask(request), uses)
             if progress is not None:
                 progress(number, len(requests))
-    return outcome
+    return tried
 
 
-def run_own(
+def compare(
     path: str,
     own: SlurmsOwn,
     release: Release,
     version: str,
     requests: Sequence[answers.TrialRequest],
     uses: frozenset[str],
-) -> Outcome:
-    """Try a script with requests, in Slurm's own plugin and under slurmhooks.
+) -> Compared:
+    """Compare the answers of slurmhooks with those of Slurm's own plugin; for the arguments, see :func:`run`.
 
     Raises:
-        TrialError: it does not load, or does not end.
+        TrialError: the script does not load, or does not end.
     """
-    outcome = Outcome(f"Slurm's own job_submit/lua ({own.release}, without partitions and jobs)")
+    compared = Compared(plugin=f"Slurm's own job_submit/lua ({own.release}, without partitions and jobs)")
     task = _task(path, release, version)
     with (
         tempfile.TemporaryDirectory(prefix="slurmhooks-") as folder,
         # Before the C library, which also has a function error().
-        _Child({**task, "sides": ["own"], "own": asdict(own), "folder": folder}, f"{own.build}/{LIBRARY}") as theirs,
-        _Child({**task, "sides": ["ours"], "partitions": False}) as ours,
+        _Child({**task, "side": "own", "own": asdict(own), "folder": folder}, f"{own.build}/{LIBRARY}") as theirs,
+        _Child({**task, "side": "ours", "partitions": False}) as ours,
     ):
         for request in requests:
-            outcome.add(request, theirs.ask(request)["own"], ours.ask(request)["ours"], uses)
-    return outcome
+            compared.add(request, theirs.ask(request), ours.ask(request), uses)
+    return compared
 
 
 def _task(path: str, release: Release, version: str) -> dict[str, Any]:
@@ -230,16 +231,15 @@ class _Child:
             with suppress(BrokenPipeError):
                 stream.close()
 
-    def ask(self, request: Tried) -> dict[str, Answer]:
-        """Return the answers of the sides that this process has."""
+    def ask(self, request: Request) -> Answer:
+        """Return the answer to a request."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps(request.to_json()).encode() + b"\n")
             self._process.stdin.flush()
         except OSError:
             self._fail(request.label)
-        answers = json.loads(self._line(f"no answer to {request.hook} with {request.label}"))
-        return {side: Answer(**answer) for side, answer in answers.items()}
+        return Answer(**json.loads(self._line(f"no answer to {request.hook} with {request.label}")))
 
     def _line(self, what: str) -> bytes:
         stream = self._process.stdout
@@ -264,53 +264,41 @@ def main(task: dict[str, Any]) -> None:
     out = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what the script prints
     try:
-        sides = {name: SIDES[name](task) for name in task["sides"]}
+        answer = SIDES[task["side"]](task)
     except (SlurmhooksError, ValueError, OSError) as error:
         out.write(json.dumps({"failure": str(error)}) + "\n")
         return
     out.write(json.dumps({}) + "\n")
     for request in _requests():
-        out.write(json.dumps({name: asdict(answer(request)) for name, answer in sides.items()}) + "\n")
+        out.write(json.dumps(asdict(answer(request))) + "\n")
 
 
-def _slurms_plugin(task: dict[str, Any]) -> Callable[[answers.TrialRequest], Answer]:
+def _own(task: dict[str, Any]) -> Callable[[answers.TrialRequest], Answer]:
     own, content = SlurmsOwn(**task["own"]), read_script(task["path"])
     return SlurmsPlugin(
         content, task["folder"], Path(own.build), Path(own.plugin), Path(own.library), task["now"]
     ).answer
 
 
-def _plain(path: str, release: str, version: str, now: int) -> Callable[[answers.TrialRequest], Answer]:
-    return Reference(path, read_script(path), finding.find(version), release_of(release), IN_LUA, now).answer
+def _ours(task: dict[str, Any]) -> Callable[[answers.TrialRequest], Answer]:
+    partitions = PARTITIONS if task["partitions"] else {}
+    return UnderSlurmhooks(task["path"], task["release"], task["version"], partitions, task["now"]).answer
 
 
-def _under_slurmhooks(
-    path: str, release: str, version: str, now: int, partitions: bool
-) -> Callable[[answers.TrialRequest], Answer]:
-    return UnderSlurmhooks(path, release, version, PARTITIONS if partitions else {}, now).answer
+def _commands(task: dict[str, Any]) -> Callable[[commands.Command], Answer]:
+    return commands.under_slurmhooks(task["path"], task["release"], task["version"], task["now"])
 
 
 SIDES: dict[str, Callable[[dict[str, Any]], Callable[[Any], Answer]]] = {
-    "plain": lambda task: _plain(*_script(task)),
-    "ours": lambda task: _under_slurmhooks(*_script(task), task["partitions"]),
-    "own": _slurms_plugin,
-    "plain command": lambda task: commands.plain(*_script(task)),
-    "our command": lambda task: commands.ours(*_script(task)),
-    "plain step": lambda task: steps.plain(task["path"], task["version"], task["now"]),
-    "our step": lambda task: steps.ours(task["path"], task["version"], task["now"]),
-}
+    "own": _own, "ours": _ours, "commands": _commands,
+}  # fmt: skip
 """Functions that load a script, and return the function that answers."""
-READ: dict[str, Callable[[dict[str, Any]], Tried]] = {"cli_filter": commands.from_json, "spank": steps.from_json}
 
 
-def _script(task: dict[str, Any]) -> tuple[str, str, str, int]:
-    return task["path"], task["release"], task["version"], task["now"]
-
-
-def _requests() -> Iterator[Tried]:
+def _requests() -> Iterator[Request]:
     for line in sys.stdin:
         given = json.loads(line)
-        yield READ.get(given["hook"], answers.from_json)(given)
+        yield commands.from_json(given) if given["hook"] == "cli_filter" else answers.from_json(given)
 
 
 if __name__ == "__main__":

@@ -17,10 +17,10 @@ from slurmhooks.log import visible
 from slurmhooks.lua import finding
 from slurmhooks.lua.library import NoLuaError
 from slurmhooks.recording.file import RecordingError, check_access
-from slurmhooks.workshop.adopt import commands, differences, requests, setup, slurms_plugin, spelling, steps, trial
+from slurmhooks.workshop.adopt import commands, differences, requests, setup, slurms_plugin, spelling, trial
 from slurmhooks.workshop.adopt.answers import TrialRequest
 from slurmhooks.workshop.adopt.parser import NoParserError
-from slurmhooks.workshop.adopt.report import AdoptReport, Compared, Differs, Used
+from slurmhooks.workshop.adopt.report import AdoptReport, Used
 from slurmhooks.workshop.adopt.script import Script
 from slurmhooks.workshop.adopt.values import Remark, Settings
 from slurmhooks.workshop.recorded import Contents
@@ -40,14 +40,12 @@ TITLES = {
     "system": "programs, files and the process",
 }
 COLORS = {"danger": "red", "warning": "yellow", "note": "blue"}
-NO_OWN: str | None = (
-    "Slurm's own plugin: this machine lacks it or a build of slurmhooks for it; run the command again on the controller"
+NO_OWN = (
+    "this machine lacks Slurm's plugin or a build of slurmhooks for it; run the command again on the controller"
     " after 'slurmhooks build' and 'slurmhooks install'"
 )
-NO_COMMANDS: str | None = (
-    "Slurm's own plugin, which works only in Slurm's commands: docs/lua.md says what is the same and what differs"
-)
-NO_STEPS: str | None = "spank-lua itself, which works only in Slurm's processes: docs/lua.md says what differs"
+NO_TRIAL = "scripts of spank-lua run in Slurm's processes only: docs/lua.md says what differs"
+NO_COMPARISON = "Slurm's own plugin works only in Slurm's commands: docs/lua.md says what is the same and what differs"
 DEFAULT_REQUESTS = 400
 NAMES = re.compile(rb"slurm_(job|cli|spank|scrun)_|spank_options")
 """How the names begin of what Slurm calls or reads in its Lua scripts."""
@@ -100,9 +98,9 @@ def command(
 ) -> None:
     """Say what a Lua script of Slurm uses, what is dangerous in it, and whether it decides the same under slurmhooks.
 
-    FILE is a job_submit.lua, a cli_filter.lua or a script of spank-lua. It is tried under slurmhooks and in plain Lua:
-    a job_submit.lua with many requests, and in Slurm's own plugin, too, if this machine has it; a cli_filter.lua with
-    many commands; a script of spank-lua in many processes. In a trial, scripts start no programs and write no files.
+    FILE is a job_submit.lua, a cli_filter.lua or a script of spank-lua. A job_submit.lua is tried under slurmhooks with
+    many requests, and in Slurm's own plugin, too, if this machine has it; a cli_filter.lua with many commands. In a
+    trial, scripts start no programs and write no files.
 
     With --port, FILE may also be a scrun.lua, and does not run: the skeleton has its functions, each with a list of
     what it uses; you write their bodies.
@@ -127,15 +125,14 @@ def command(
     if port or script.family not in ("job_submit", "cli_filter", "spank"):
         raise _no_script(file)
     path = str(file.absolute())
-    comparisons, why = _compared(script, path, recording, count)
-    changes = _changes(script, path, str(sysconfdir), version)
-    report = _report(script, path, comparisons, why, changes)
+    report = _report(script, path, _changes(script, path, str(sysconfdir), version))
+    _try(report, script, path, recording, count)
     output.result(report, lambda report: _show(report, show_uses))
     if write is not None:
-        _write(write, changes.toml)
-    if any(found.level == "danger" for found in report.found) or any(
-        each.different or each.errors for each in comparisons
-    ):
+        _write(write, report.changes.toml)
+    fails = report.tried is not None and report.tried.errors
+    differs = report.compared is not None and report.compared.different
+    if fails or differs or any(found.level == "danger" for found in report.found):
         sys.exit(1)
 
 
@@ -182,42 +179,33 @@ def _version(wanted: str | None) -> str:
         raise Finding(str(error)) from error
 
 
-def _compared(script: Script, path: str, recording: Path | None, count: int) -> tuple[list[Compared], str | None]:
-    """Try a script; return the comparisons, or why there is none."""
+def _try(report: AdoptReport, script: Script, path: str, recording: Path | None, count: int) -> None:
+    """Try a script, and add what it does to the report."""
     if count == 0:
-        return [], "--requests=0"
+        report.why_not_tried = "--requests=0"
+        return
+    if script.family == "spank":
+        report.why_not_tried = NO_TRIAL
+        return
     uses = frozenset(use.name for use in script.uses if use.of == "job_desc")
-    settings = script.settings
-    family = script.family
-    wanted: Sequence[TrialRequest | commands.Command | steps.Step]
-    if family == "cli_filter":
-        wanted = _commands(script, count)
-    elif family == "spank":
-        wanted = steps.generated(script.constants, count)
-    else:
-        wanted = _requests(script, set(uses), recording, count)
-    found = slurms_own(settings.release)
+    release, version = script.settings.release, script.settings.version
+    are_commands = script.family == "cli_filter"
+    of_requests = [] if are_commands else _requests(script, set(uses), recording, count)
+    wanted: Sequence[TrialRequest | commands.Command] = _commands(script, count) if are_commands else of_requests
     try:
         with progress.bar("trying") as advance:
-            outcomes = [trial.run(path, settings.release, settings.version, wanted, uses, advance, family)]
+            report.tried = trial.run(path, release, version, wanted, uses, advance, script.family)
     except trial.TrialError as error:
-        return [], str(error)
-    missing = {"job_submit": NO_OWN, "cli_filter": NO_COMMANDS}.get(family, NO_STEPS)
-    if found is not None and family == "job_submit":
-        try:
-            own_wanted = [request for request in wanted if isinstance(request, TrialRequest)]
-            outcomes.append(trial.run_own(path, found, settings.release, settings.version, own_wanted, uses))
-            missing = None
-        except trial.TrialError as error:
-            missing = f"Slurm's own plugin: {error}"
-    return [
-        Compared(
-            oracle=outcome.oracle, requests=outcome.requests, same=outcome.same, different=outcome.different,
-            not_compared=dict(outcome.unknown), refused=outcome.refused, errors=dict(outcome.errors),
-            examples=[Differs(request=request, difference=text) for request, text in outcome.examples],
-        )
-        for outcome in outcomes
-    ], missing  # fmt: skip
+        report.why_not_tried = str(error)
+        return
+    own = slurms_own(release)
+    if own is None or are_commands:
+        report.why_not_compared = NO_COMPARISON if are_commands else NO_OWN
+        return
+    try:
+        report.compared = trial.compare(path, own, release, version, of_requests, uses)
+    except trial.TrialError as error:
+        report.why_not_compared = str(error)
 
 
 def slurms_own(release: Release) -> trial.SlurmsOwn | None:
@@ -267,9 +255,7 @@ def _changes(script: Script, path: str, folder: str, version: str | None) -> set
     return setup.setup(script.family, path, folder, current, version)
 
 
-def _report(
-    script: Script, path: str, comparisons: list[Compared], why: str | None, changes: setup.Setup
-) -> AdoptReport:
+def _report(script: Script, path: str, changes: setup.Setup) -> AdoptReport:
     uses: dict[str, list[Used]] = {}
     for kind in TITLES:
         by_name: dict[str, Used] = {}
@@ -285,7 +271,7 @@ def _report(
         file=path, family=script.family, release=f"{release[0]}.{release[1]:02d}", lua=script.settings.version,
         functions=script.entries, not_read=script.damaged, uses=uses,
         found=script.remarks,
-        differences=differences.differences(script), comparisons=comparisons, why_not_compared=why, changes=changes,
+        differences=differences.differences(script), changes=changes,
     )  # fmt: skip
 
 
@@ -300,16 +286,7 @@ def _show(report: AdoptReport, show_uses: bool) -> None:
     _show_uses(report, show_uses)
     _show_found(report.found)
     output.show("different under slurmhooks", report.differences)
-    for compared in report.comparisons:
-        _show_compared(compared)
-    if report.why_not_compared:
-        click.echo(
-            shown(
-                f"not compared with {report.why_not_compared}"
-                if report.comparisons
-                else f"answers not compared: {report.why_not_compared}"
-            )
-        )
+    _show_trial(report)
     click.echo()
     changes = report.changes
     if changes.toml:
@@ -350,15 +327,24 @@ def _show_found(found: Sequence[Remark]) -> None:
     click.echo()
 
 
-def _show_compared(compared: Compared) -> None:
+def _show_trial(report: AdoptReport) -> None:
+    tried, compared = report.tried, report.compared
+    if tried is None:
+        click.echo(shown(f"not tried: {report.why_not_tried}"))
+        return
+    click.echo(f"tried under slurmhooks with {tried.requests} requests: {tried.refused} refused")
+    for message, number in tried.errors.items():
+        click.echo(shown(f"  it failed on {number} of them: {message}"))
+    for reason, number in tried.not_tried.items():
+        click.echo(shown(f"  {number} were not tried, because the script uses {reason}"))
+    if compared is None:
+        click.echo(shown(f"not compared: {report.why_not_compared}"))
+        return
+    summary = f"{compared.same} of {compared.requests} answers are the same in {compared.plugin}"
     color = "yellow" if compared.different else "green"
-    summary = f"{compared.same} of {compared.requests} answers are the same under slurmhooks and in {compared.oracle}"
     click.echo(click.style(summary, fg=color, bold=True) + f", {compared.different} differ")
     for reason, number in compared.not_compared.items():
         click.echo(shown(f"  {number} not compared, because the script uses {reason}"))
-    click.echo(f"  the script refused {compared.refused} of these requests")
-    for message, number in compared.errors.items():
-        click.echo(shown(f"  it failed on {number} of these requests: {message}"))
     for example in compared.examples:
         click.echo(shown(f"  {example.request}: {example.difference}"))
 

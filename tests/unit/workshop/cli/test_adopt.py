@@ -60,8 +60,8 @@ def test_a_right_script(adopt: Callable[..., Result]) -> None:
     done = adopt(RIGHT)
     assert done.exit_code == 0, done.output
     assert "nothing found" in done.output
-    assert "10 of 10 answers are the same" in done.output
-    assert "not compared with Slurm's own plugin" in done.output
+    assert "tried under slurmhooks with 10 requests: 0 refused" in done.output
+    assert "not compared: this machine lacks Slurm's plugin" in done.output
     assert '[job_submit]\n  lua = "job_submit.lua"' in done.output
     assert "- JobSubmitPlugins=lua\n  + JobSubmitPlugins=python" in done.output
     assert "put JobSubmitPlugins=lua back" in done.output
@@ -98,7 +98,8 @@ def test_json(adopt: Callable[..., Result]) -> None:
     assert report["family"] == "job_submit"
     assert report["functions"] == {"slurm_job_submit": 2, "slurm_job_modify": 7}
     assert {"name": "account", "lines": [3], "written": True} in report["uses"]["job_desc"]
-    assert report["comparisons"][0]["same"] == 10
+    assert report["tried"]["requests"] == 10
+    assert report["compared"] is None
     assert report["changes"]["after"] == "JobSubmitPlugins=python"
 
 
@@ -127,17 +128,16 @@ def test_nothing_is_overwritten(adopt: Callable[..., Result], tmp_path: Path) ->
 
 
 def test_recorded_requests(adopt: Callable[..., Result], tmp_path: Path) -> None:
-    """Recorded requests are tried; those without a field that the script uses are not compared."""
+    """Recorded requests are tried; those without a field that the script uses are not."""
     path = tmp_path / "recording"
     jobs: list[dict[str, object]] = [{"account": "physics"}, {"script": "#!/bin/sh\n"}, {"time_limit": 7}]
     record(path, HOOKS, jobs).end("the test is over")
-    compared = json.loads(adopt(RIGHT, "--json", f"--recording={path}").stdout)["comparisons"][0]
-    assert (compared["requests"], compared["same"]) == (3, 2)
-    assert compared["not_compared"] == {"script, which was not recorded": 1}
+    tried = json.loads(adopt(RIGHT, "--json", f"--recording={path}").stdout)["tried"]
+    assert (tried["requests"], tried["not_tried"]) == (3, {"script, which was not recorded": 1})
     (tmp_path / "recording").unlink()
     record(path, HOOKS, jobs, kept=["script"]).end("the test is over")
-    compared = json.loads(adopt(RIGHT, "--json", f"--recording={path}").stdout)["comparisons"][0]
-    assert (compared["requests"], compared["same"]) == (3, 3)
+    tried = json.loads(adopt(RIGHT, "--json", f"--recording={path}").stdout)["tried"]
+    assert (tried["requests"], tried["not_tried"]) == (3, {})
 
 
 def test_no_script_of_slurm(adopt: Callable[..., Result]) -> None:
@@ -158,9 +158,9 @@ def test_what_is_no_lua(adopt: Callable[..., Result], monkeypatch: pytest.Monkey
 
 
 def test_a_script_that_does_not_load(adopt: Callable[..., Result]) -> None:
-    """Lua's message says why there is no comparison, and which lines were not read."""
+    """Lua's message says why there is no trial, and which lines were not read."""
     done = adopt(RIGHT + "x = = 1\n")
-    assert "answers not compared:" in done.output
+    assert "not tried:" in done.output
     assert "unexpected symbol near '='" in done.output
     assert "not valid Lua" in done.output
 

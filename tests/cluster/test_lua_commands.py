@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What `slurmhooks adopt` says about a cli_filter.lua, held against Slurm's own cli_filter/lua in real commands."""
+"""A cli_filter.lua under slurmhooks, held against Slurm's own cli_filter/lua in real commands."""
 
 import os
 import random
@@ -10,10 +10,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slurmhooks.lua import finding
-from slurmhooks.workshop.adopt import commands, trial
-from slurmhooks.workshop.adopt.script import Script
-from slurmhooks.workshop.adopt.values import Settings
 from tests.cluster.conftest import OF_SETS
 from tests.cluster.spank.site import Site, site
 from tests.lua_parts import COMMAND_PARTS, command_script
@@ -105,25 +101,17 @@ def around(script: str) -> str:
     return f"{script}\n{AROUND % ', '.join(f'{name!r}' for name in OPTIONS)}"
 
 
-def test_drawn_scripts(engines: Site, tmp_path: Path) -> None:
-    """Results, options, messages and exit codes are those of Slurm's own plugin, and adopt finds no difference."""
+def test_drawn_scripts(engines: Site) -> None:
+    """Results, options, messages and exit codes are those of Slurm's own plugin."""
     seed = int(os.environ.get("SLURMHOOKS_SEED", random.randrange(1 << 32)))
     print(f"SLURMHOOKS_SEED={seed}")  # noqa: T201 - to repeat a failure
     chance = random.Random(seed)
     said: list[str] = []
-    for number in range(SCRIPTS):
+    for _ in range(SCRIPTS):
         defaults, submit = (chance.sample(COMMAND_PARTS, chance.randint(0, most)) for most in (2, 4))
         script = command_script(defaults, submit, POST)
-        path = tmp_path / f"{number}.lua"
-        path.write_text(script)
         said += compare(engines, around(script), drawn_commands(chance))
-        read = Script(script.encode(), Settings(engines.since, "5.1"))
-        used = {use.name for use in read.uses if use.of == "options"}
-        release = f"{engines.since[0]}.{engines.since[1]:02d}"
-        wanted = commands.generated(used, read.constants, release, 20)
-        outcome = trial.run(str(path), engines.since, finding.choose(), wanted, frozenset(), family="cli_filter")
-        assert outcome.examples == []
-    for command in commands.COMMANDS:
+    for command in ("sbatch", "srun", "salloc"):
         assert f"{command}: lua: OPTION account=nil" in said
     assert any("lua: POST number" in line for line in said)
 

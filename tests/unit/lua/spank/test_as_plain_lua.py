@@ -7,17 +7,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from slurmhooks.workshop.adopt import steps, trial
 from slurmhooks.workshop.adopt.answers import Answer, difference
-from slurmhooks.workshop.adopt.script import Script
-from slurmhooks.workshop.adopt.steps import Step
-from slurmhooks.workshop.adopt.values import Settings
 from slurmhooks.workshop.testing.spank import FakeSpankModule
 from tests.lua_parts import STEP_OPTIONS, STEP_PARTS
+from tests.unit.lua.spank import steps
+from tests.unit.lua.spank.steps import Step
 
 pytestmark = pytest.mark.slow
 
-RELEASE = (24, 11)
 CALLBACKS = ("init", "init_post_opt", "local_user_init", "user_init", "task_init", "task_exit", "job_prolog", "exit")
 GIVEN = st.fixed_dictionaries(
     {},
@@ -38,8 +35,7 @@ TWICE = [
 
 def both(path: Path, step: Step) -> tuple[Answer, Answer]:
     """Return the answers of plain Lua and of slurmhooks."""
-    plain = steps.plain(str(path), "5.4", 1_800_000_000)
-    return plain(step), steps.ours(str(path), "5.4", 1_800_000_000)(step)
+    return steps.plain(path, "5.4", step), steps.ours(path, "5.4", step)
 
 
 @settings(max_examples=150, deadline=None)
@@ -69,7 +65,7 @@ def test_answers_are_the_same(
         for name, parts in callbacks.items()
     ]
     path.write_text(STEP_OPTIONS + "".join(bodies))
-    plain, ours = both(path, Step("", context, options, env, items))
+    plain, ours = both(path, Step(context, options, env, items))
     assert ours.stopped == []
     if plain.stopped:
         assert all("job_control" in what for what in plain.stopped)
@@ -82,47 +78,9 @@ def test_what_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """A side that loses a variable is noticed, and so are another result and another message."""
     path = tmp_path / "probe.lua"
     path.write_text("function slurm_spank_task_init(spank) spank:setenv('A', 'b', 1) return SPANK.FAILURE end\n")
-    plain, ours = both(path, Step("", "remote"))
+    plain, ours = both(path, Step("remote"))
     assert difference(plain, ours) is None
     assert "env has A=b" in ours.log
     assert "task_init returned -1" in ours.log
     monkeypatch.setattr(FakeSpankModule, "_remote_write", lambda *_: 0)
-    assert difference(plain, steps.ours(str(path), "5.4", 0)(Step("", "remote"))) is not None
-
-
-@pytest.mark.parametrize(
-    ("part", "reason"),
-    [
-        ("os.execute('true')", "os.execute"),
-        ("local f = io.open('/tmp/x', 'w')", "io.open for writing"),
-        ("os.exit(1)", "os.exit"),
-        ("spank:get_item('S_JOB_PID_TO_GLOBAL_ID', 5)", "spank:get_item(S_JOB_PID_TO_GLOBAL_ID)"),
-    ],
-)
-def test_what_cannot_be_tried_is_not_the_same(tmp_path: Path, part: str, reason: str) -> None:
-    """A process that starts a program, or asks for what one side does not know, counts as not compared."""
-    (tmp_path / "probe.lua").write_text(f"function slurm_spank_task_init(spank) {part} end\n")
-    wanted = [Step("", "remote"), Step("", "local")]
-    outcome = trial.run(str(tmp_path / "probe.lua"), RELEASE, "5.4", wanted, frozenset(), family="spank")
-    assert outcome.unknown == {reason: 1}
-    assert (outcome.same, outcome.different) == (1, 0)
-
-
-def test_steps_vary_what_the_script_names(tmp_path: Path) -> None:
-    """Steps are in all contexts, and give the options and variables that the script names."""
-    text = STEP_OPTIONS + "function slurm_spank_task_init(spank) local v = spank:getenv('MODE') end\n"
-    generated = steps.generated(Script(text.encode(), Settings(RELEASE, "5.4")).constants, 200)
-    assert {each.context for each in generated} == set(steps.CONTEXTS)
-    assert any("greet" in each.options for each in generated)
-    assert any("MODE" in each.env for each in generated)
-    assert [steps.from_json(each.to_json()) for each in generated] == generated
-    (tmp_path / "probe.lua").write_text(text)
-    outcome = trial.run(str(tmp_path / "probe.lua"), RELEASE, "5.4", generated[:60], frozenset(), family="spank")
-    assert (outcome.same, outcome.examples) == (60, [])
-
-
-def test_a_script_that_does_not_load(tmp_path: Path) -> None:
-    """The reason is Lua's own message."""
-    (tmp_path / "probe.lua").write_text("function (")
-    with pytest.raises(trial.TrialError, match="expected"):
-        trial.run(str(tmp_path / "probe.lua"), RELEASE, "5.4", [], frozenset(), family="spank")
+    assert difference(plain, steps.ours(path, "5.4", Step("remote"))) is not None

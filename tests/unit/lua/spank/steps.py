@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tries a script of spank-lua in the callbacks of a process, under slurmhooks and in plain Lua.
+"""Runs a script of spank-lua in the callbacks of a process, under slurmhooks and in plain Lua, which knows plain.lua.
 
 Both sides have the same stand-in for Slurm's side of SPANK (slurmhooks.workshop.testing.spank); what they compare is
 what the script reads, writes, logs and returns.
@@ -7,49 +7,45 @@ what the script reads, writes, logs and returns.
 
 from __future__ import annotations
 
-import random
-from dataclasses import asdict, dataclass, field
-from functools import partial
+import codecs
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cffi
 
-from slurmhooks.errors import LoadError, SpankError
+from slurmhooks.errors import SpankError
 from slurmhooks.hooks.points import HOOKS, POINTS
 from slurmhooks.log import LEVELS
-from slurmhooks.lua import finding
-from slurmhooks.lua.library import NoLuaError
-from slurmhooks.lua.runtime import LuaRaise, ScriptError, read_script
+from slurmhooks.lua import finding, library
 from slurmhooks.lua.spank import Script
 from slurmhooks.lua.spank_handle import View
 from slurmhooks.spank.fields import ITEMS
 from slurmhooks.spank.model import Spank
-from slurmhooks.values import ExitStatus, text_from_c
-from slurmhooks.workshop.adopt.answers import Answer, failed
-from slurmhooks.workshop.adopt.reference import Plain, code_of, text_of
-from slurmhooks.workshop.adopt.under_slurmhooks import guard
+from slurmhooks.values import ENCODING, ERRORS, ExitStatus, text_from_c
+from slurmhooks.workshop.adopt.answers import ERROR_PLACE, Answer
 from slurmhooks.workshop.testing.log_capture import CapturedLog
 from slurmhooks.workshop.testing.spank import DEFAULTS, text_at
 from slurmhooks.workshop.testing.spank import FakeSpankModule as StandIn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from slurmhooks.lua.library import Lua
     from slurmhooks.lua.spank_options import LuaOption
 
+GLUE = Path(__file__).with_name("plain.lua")
+TEXT = "surrogates"
+"""The encoding of texts in Lua: UTF-8, in which any other byte is kept."""
 CONTEXTS = ("local", "remote", "allocator", "job_script")
-VARIED: dict[str, tuple[Any, ...]] = {
-    "job_uid": (0, 1000),
-    "job_nnodes": (1, 4),
-    "job_stepid": (0, 4294967291),
-    "task_id": (0, 3),
-    "task_exit_status": (0, 256, 9),
-    "job_argv": (["true"], ["sh", "-c", "a b"]),
-}
-"""Items that differ from step to step."""
-VALUES = ("", "1", "x y")
-SEED = 22
+codecs.register(
+    lambda name: (
+        codecs.CodecInfo(
+            lambda text, errors=ERRORS: (text.encode(ENCODING, ERRORS), len(text)),
+            lambda raw, errors=ERRORS: (bytes(raw).decode(ENCODING, ERRORS), len(raw)),
+            name=TEXT,
+        )
+        if name == TEXT
+        else None
+    )
+)
 _ffi = cffi.FFI()
 _ffi.cdef("""
 typedef uint32_t uid_t; typedef uint32_t gid_t; typedef int32_t pid_t;
@@ -62,52 +58,16 @@ class Step:
     """A process that calls a script.
 
     Attributes:
-        label: what is special in it, for people.
         context: see slurmhooks.spank.model.Spank.
         options: of the script that the user gives, with their arguments.
         env: the environment of the job, and the job control environment.
         items: of SPANK, by attribute.
     """
 
-    label: str
     context: str
     options: dict[str, str | None] = field(default_factory=dict)
     env: dict[str, str] = field(default_factory=dict)
     items: dict[str, Any] = field(default_factory=dict)
-    hook: str = "spank"
-    unknown: frozenset[str] = frozenset()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return what :func:`from_json` reads."""
-        return {**asdict(self), "unknown": []}
-
-
-def from_json(given: dict[str, Any]) -> Step:
-    """Return a step that another process has written."""
-    return Step(**{**given, "unknown": frozenset()})
-
-
-def generated(constants: list[Any], count: int) -> list[Step]:
-    """Return steps for a script.
-
-    Args:
-        constants: texts and numbers in the script: names of variables and options are among them.
-        count: how many at most.
-    """
-    texts = [text for text in constants if isinstance(text, str) and 0 < len(text) < 40 and text.isprintable()]
-    variables = [text for text in texts if text.isidentifier()]
-    options = [text for text in texts if text.replace("-", "_").isidentifier() and text.islower()]
-    steps = [Step(f"{context}, nothing given", context) for context in CONTEXTS]
-    chance = random.Random(SEED)
-    while len(steps) < count:
-        context = chance.choice(CONTEXTS)
-        values = (*VALUES, *texts)
-        env = {name: chance.choice(values) for name in chance.sample(variables, min(len(variables), 3))}
-        given = {name: chance.choice((None, *values)) for name in chance.sample(options, min(len(options), 2))}
-        items = {name: chance.choice(VARIED[name]) for name in chance.sample(list(VARIED), 2)}
-        label = ", ".join(f"{name}={value!r}" for name, value in {**given, **env, **items}.items())
-        steps.append(Step(f"{context}, {label}", context, given, env, items))
-    return steps[:count]
 
 
 class StandInForSpankLua(StandIn):
@@ -195,12 +155,12 @@ class _Process:
 
 
 class _OurProcess(_Process):
-    def __init__(self, path: str, version: str, now: int, step: Step) -> None:
+    def __init__(self, path: str, version: str, step: Step) -> None:
         super().__init__(step)
         self._captured = CapturedLog()
         self._registered: list[LuaOption] = []
         with self._captured.capturing():
-            self._script = Script(path, version, False, guard(self.stopped, now))
+            self._script = Script(path, version, False)
             self._script.read_options()
         self._note()
 
@@ -243,27 +203,27 @@ class _OurProcess(_Process):
 
 
 class _PlainProcess(_Process):
-    def __init__(self, path: str, content: bytes, lua: Lua, now: int, step: Step) -> None:
+    def __init__(self, path: str, version: str, step: Step) -> None:
         super().__init__(step)
-        self._plain = plain = Plain(lua, self.stopped.append, now)
+        module: Any = library.load(finding.find(version))
+        self._failure: type[Exception] = module.LuaError
+        lua = module.LuaRuntime(encoding=TEXT, source_encoding=TEXT, unpack_returned_tuples=True)
+        self._table, self._tonumber = lua.table_from, lua.globals().tonumber
         self._callback = ""
         self._registered: list[tuple[Any, ...]] = []
-        self._made = plain.part("reference_spank.lua")(self._ask, self._write)
-        plain.load(path, content)
-        try:
-            self._options = [tuple(row.values()) for row in self._made.options().values()]
-        except plain.failure as failure:
-            raise ValueError(text_of(failure)) from None
+        self._made = lua.compile(GLUE.read_text())(self._ask, self._write)
+        lua.compile(Path(path).read_text(), name=f"@{path}")()
+        self._options = [tuple(row.values()) for row in self._made.options().values()]
 
     def run(self, name: str) -> int:
         self._callback = name
-        words = self._plain.convert(["a", "b"])
+        words = self._table(["a", "b"])
         try:
             result = self._made.call(name, self.step.context, words, self.slurm.items["slurm_version"])
-        except self._plain.failure as failure:
+        except self._failure as failure:
             self.fail(name, text_of(failure))
             return 0
-        return -1 if code_of(self._plain.number(result)) < 0 else 0
+        return -1 if code_of(self._number(result)) < 0 else 0
 
     def take_options(self) -> None:
         rows: dict[Any, tuple[Any, ...]] = {}
@@ -278,11 +238,17 @@ class _PlainProcess(_Process):
             if callback:
                 try:
                     taken = self._made.take(callback, value, text, self.step.context == "remote")
-                    code = code_of(self._plain.number(taken))
-                except self._plain.failure as failure:
+                    code = code_of(self._number(taken))
+                except self._failure as failure:
                     self.fail(name, text_of(failure))
                     code = -1
             self.log.append(f"{name} returned {min(code, 0)}")
+
+    def _number(self, result: Any) -> float | None:
+        """Return the number that a function returned, which may be a text; None if it is none."""
+        first = result[0] if isinstance(result, tuple) else result
+        first = self._tonumber(first) if isinstance(first, str) else first
+        return float(first) if isinstance(first, (int, float)) and not isinstance(first, bool) else None
 
     def _write(self, level: float, text: str) -> None:
         name = LEVELS[int(level) + 1]
@@ -340,7 +306,7 @@ class _PlainProcess(_Process):
         if name == "S_JOB_STEPID" and value >= 1 << 31:
             value -= 1 << 32
         if isinstance(value, (list, tuple)):
-            return self._plain.convert([_number(each) for each in value])
+            return self._table([_number(each) for each in value])
         return _number(value)
 
 
@@ -349,26 +315,27 @@ def _number(value: Any) -> Any:
     return float(value) if isinstance(value, int) else value
 
 
-def ours(path: str, version: str, now: int) -> Callable[[Step], Answer]:
-    """Return a function that answers as a script does under slurmhooks.
-
-    Raises:
-        LoadError: the script does not load.
-    """
-    new = partial(_OurProcess, path, version, now)
-    try:
-        new(Step("", "local"))
-    except (ScriptError, LuaRaise, NoLuaError) as error:
-        raise LoadError([str(error)]) from None
-    return lambda step: new(step).follow()
+def text_of(failure: Exception) -> str:
+    """Return the message of an error of Lua."""
+    return str(failure).partition("\nstack traceback")[0]
 
 
-def plain(path: str, version: str, now: int) -> Callable[[Step], Answer]:
-    """Return a function that answers as a script does in plain Lua.
+def code_of(number: float | None) -> int:
+    """Return a number of a script as the int that Slurm's C source takes it for; 0 for none."""
+    return 0 if number is None else int(number) if abs(number) < 1 << 31 else -1 << 31
 
-    Raises:
-        ValueError: the script does not load.
-    """
-    new = partial(_PlainProcess, path, read_script(path), finding.find(version), now)
-    new(Step("", "local"))
-    return lambda step: new(step).follow()
+
+def failed(name: str, error: str) -> str:
+    """Return what is compared of an error: the function that failed, and the line."""
+    place = ERROR_PLACE.search(error)
+    return f"{name} failed on line {place[1] if place else '?'}"
+
+
+def ours(path: Path, version: str, step: Step) -> Answer:
+    """Return what a script answers under slurmhooks."""
+    return _OurProcess(str(path), version, step).follow()
+
+
+def plain(path: Path, version: str, step: Step) -> Answer:
+    """Return what it answers in plain Lua."""
+    return _PlainProcess(str(path), version, step).follow()

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -58,18 +57,18 @@ class Tried:
 
     requests: int = 0
     refused: int = 0
-    errors: dict[str, int] = field(default_factory=Counter)
-    not_tried: dict[str, int] = field(default_factory=Counter)
+    errors: dict[str, int] = field(default_factory=dict)
+    not_tried: dict[str, int] = field(default_factory=dict)
 
     def add(self, request: Request, answer: Answer, uses: frozenset[str]) -> None:
         """Count the answer to a request."""
         self.requests += 1
         if reason := _not_tried(request, uses, answer):
-            self.not_tried[reason] += 1
+            self.not_tried[reason] = self.not_tried.get(reason, 0) + 1
             return
         self.refused += bool(answer.code)
         if answer.error is not None:
-            self.errors[answer.error] += 1
+            self.errors[answer.error] = self.errors.get(answer.error, 0) + 1
 
 
 @dataclass(kw_only=True)
@@ -97,14 +96,14 @@ class Compared:
     requests: int = 0
     same: int = 0
     different: int = 0
-    not_compared: dict[str, int] = field(default_factory=Counter)
+    not_compared: dict[str, int] = field(default_factory=dict)
     examples: list[Differs] = field(default_factory=list)
 
     def add(self, request: Request, theirs: Answer, ours: Answer, uses: frozenset[str]) -> None:
         """Compare the answers to a request."""
         self.requests += 1
         if reason := _not_tried(request, uses, theirs, ours):
-            self.not_compared[reason] += 1
+            self.not_compared[reason] = self.not_compared.get(reason, 0) + 1
             return
         text = difference(theirs, ours)
         if text is None:

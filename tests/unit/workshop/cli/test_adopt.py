@@ -100,6 +100,8 @@ def test_json(adopt: Callable[..., Result]) -> None:
     assert {"name": "account", "lines": [3], "written": True} in report["uses"]["job_desc"]
     assert report["tried"]["requests"] == 10
     assert report["compared"] is None
+    failing = RIGHT.replace('= "physics"', '= nil .. "x"')
+    assert list(json.loads(adopt(failing, "--json").stdout)["tried"]["errors"].values()) == [2]
     assert report["changes"]["after"] == "JobSubmitPlugins=python"
 
 

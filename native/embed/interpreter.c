@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "build_config.h"
-#include "embed/arena.h"
 #include "embed/compile.h"
 #include "embed/deadline.h"
 #include "embed/fork.h"
@@ -176,7 +175,6 @@ static PyStatus start_python(const char *directory)
     PyStatus status = Py_PreInitialize(&preconfig);
     if (PyStatus_Exception(status))
         return status;
-    arena_install();
     freeze_modules();
     PyConfig_InitIsolatedConfig(&config);
     status = fill(&config, directory);

@@ -313,22 +313,28 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def is_left(item: pytest.Item) -> bool:
-    """Whether a test with the marker one_release is left to `make soak`, since it runs on another release here.
+    """Whether `make test` leaves a test to `make rest`, since it runs on another release here.
 
     Raises:
-        UsageError: the marker names a release that is not tested, so that `make test` would omit the test.
+        UsageError: a marker names a release that is not tested, so that `make test` would omit the test.
     """
-    one = item.get_closest_marker("one_release")
-    if one is None or ASKED:
+    # A mark of a parameter comes before one of its function, and that before one of its file.
+    marks = [*reversed(item.own_markers), *item.iter_markers()]
+    marker = next((mark for mark in marks if mark.name in ("each_release", "one_release")), None)
+    release = reporting.release_of(item.nodeid)
+    has_own = marker is None and "release" in getattr(item, "fixturenames", ())
+    if ASKED or has_own or not release:
         return False
-    if unknown := set(one.args) - set(RELEASES):
-        raise pytest.UsageError(f"{item.nodeid}: one_release: {unknown} is not in {', '.join(RELEASES)}")
-    return reporting.release_of(item.nodeid) not in turns.releases_of(item.path.name, one.args or RELEASES)
+    named = marker.args if marker and marker.args else RELEASES
+    if unknown := set(named) - set(RELEASES):
+        raise pytest.UsageError(f"{item.nodeid}: {marker}: {unknown} is not in {', '.join(RELEASES)}")
+    is_each = marker is not None and marker.name == "each_release"
+    return release not in (named if is_each else turns.releases_of(item.path.name, named))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests that need a cluster and those that are left to `make soak`, and put what takes long first."""
+    """Mark tests that need a cluster and those that are left to `make rest`, and put what takes long first."""
     for item in items:
         if not FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.cluster)

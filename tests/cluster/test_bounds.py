@@ -12,7 +12,7 @@ from tests.cluster.job_submit_site import Site
 from tests.cluster.own_readers import build, seeded
 from tests.cluster.reporting import DRAWN
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped]
 
 SIMPLE = [
     "-n1", "-N1", "-N2", "-N2 -n4", "-N2 --ntasks-per-node=2", "-N1 -n3 -c2", "--mincpus=3", "-N2 --mincpus=3",

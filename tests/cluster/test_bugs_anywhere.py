@@ -7,8 +7,6 @@ import pytest
 
 from tests.cluster.conftest import Cluster
 
-pytestmark = pytest.mark.one_release
-
 ERROR_ID = re.compile(r"error ([0-9a-f]{8})")
 
 HOOKS = """\

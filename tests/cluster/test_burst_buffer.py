@@ -180,6 +180,7 @@ def processes(cluster: Cluster) -> bool:
     return cluster.root("pgrep", "-f", "burst_buffer.program|sbin/flash_scratch").returncode == 0
 
 
+@pytest.mark.each_release
 def test_a_job_with_its_data(site: Cluster) -> None:
     """The data of the example come and go with the rights of the user; each stage is called once, in order."""
     shell(site, f"rm -f {FOLDER}/looks")
@@ -212,10 +213,9 @@ def test_nobody_gets_what_the_user_may_not_read(site: Cluster) -> None:
     ("fault", "reason"),
     [
         ("refuse", "no room on 'flash' $(x)"),
-        # To Slurm each of these is the same as a refusal: a program that ends with a code and a text.
-        pytest.param("crash", "the process of the handlers ended with status 139", marks=pytest.mark.one_release),
-        pytest.param("bug", "handler own:setup failed (error ", marks=pytest.mark.one_release),
-        pytest.param("exit", "the process of the handlers ended with status 0", marks=pytest.mark.one_release),
+        ("crash", "the process of the handlers ended with status 139"),
+        ("bug", "handler own:setup failed (error "),
+        ("exit", "the process of the handlers ended with status 0"),
         ("hang", ""),
     ],
 )
@@ -305,7 +305,6 @@ def test_slurmctld_is_killed_in_a_stage(site: Cluster) -> None:
     assert called == ["setup", "data_in", *stages_of(site)]
 
 
-@pytest.mark.one_release
 def test_the_handlers_are_killed_in_a_copy(site: Cluster) -> None:
     """The program of root ends with them, and the job is held."""
     text = (CONTRIB / "programs/flash_scratch.py").read_text()

@@ -8,8 +8,6 @@ import pytest
 from tests.cluster.conftest import Cluster
 from tests.cluster.lab import warm
 
-pytestmark = pytest.mark.one_release
-
 SAYS = "import os\nprint(open(f'/proc/{os.getppid()}/cmdline').read().split(chr(0))[1:3])\n"
 """A hook file that prints how the command was started that loads it in a child."""
 FORKED = "['-P', '-c']"

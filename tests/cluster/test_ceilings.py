@@ -14,7 +14,7 @@ from tests.cluster.job_submit_site import DEFAULT_TOML, TOML, Site
 from tests.cluster.own_readers import seeded
 from tests.cluster.reporting import DRAWN
 
-pytestmark = [pytest.mark.stopped, pytest.mark.one_release]
+pytestmark = pytest.mark.stopped
 
 SHORT, LONG = 60, 600
 """How many combinations of options are drawn, of which Slurm accepts and starts nearly half."""

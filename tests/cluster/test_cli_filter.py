@@ -184,6 +184,7 @@ def test_options_reach_handlers_and_slurm(lent: Site) -> None:
     lent.root(f"scancel {job}")
 
 
+@pytest.mark.each_release
 def test_each_command(lent: Site) -> None:
     """Every command calls the handlers, with the words after its options as Slurm has them."""
     lent.hooks(filter=ALL)
@@ -257,7 +258,6 @@ def test_a_refusal(lent: Site) -> None:
     assert lent.root("squeue -h -a | wc -l") == before
 
 
-@pytest.mark.one_release
 def test_a_bug(lent: Site) -> None:
     """A bug refuses with one line and an id.
 
@@ -276,7 +276,6 @@ def test_a_bug(lent: Site) -> None:
     lent.root(f"scancel {job}")
 
 
-@pytest.mark.one_release
 def test_files_that_do_not_load(lent: Site) -> None:
     """The user gets one line with an id, and nothing is sent."""
     lent.hooks(filter=f"import os\nif os.path.exists('{LATER}'): raise OSError('a file server is gone')\n{ELSEWHERE}")
@@ -288,7 +287,6 @@ def test_files_that_do_not_load(lent: Site) -> None:
     assert "the hooks could not be loaded (error " in done.stdout
 
 
-@pytest.mark.one_release
 def test_no_python_without_a_handler(lent: Site) -> None:
     """A command loads libpython only if there is a handler for that command."""
     lent.hooks(filter=ELSEWHERE)
@@ -340,7 +338,6 @@ def test_the_options_of_stand_ins(lent: Site) -> None:
     lent.root("scancel -u alice")
 
 
-@pytest.mark.one_release
 def test_one_interpreter_for_spank_and_filters(lent: Site) -> None:
     """In one srun, handlers of both points run in the same Python."""
     lent.hooks(filter=SHARED)
@@ -364,7 +361,6 @@ def test_options_of_spank_plugins(lent: Site) -> None:
     lent.root("scancel -u alice")
 
 
-@pytest.mark.one_release
 def test_one_rule_at_two_places(lent: Site) -> None:
     """The example's function refuses in the command, and in slurmctld if a user avoids the command's filters."""
     lent.hooks(limits=EXAMPLE.read_text())

@@ -19,7 +19,7 @@ from tests.cluster.scenes import HOOKS_D
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-pytestmark = [pytest.mark.soak, pytest.mark.one_release]
+pytestmark = pytest.mark.soak
 
 PAGE = Path(__file__).parents[2] / "docs/clients.md"
 HOOK = """

@@ -141,6 +141,7 @@ def site(cluster: Cluster) -> Site:
     return Site(cluster)
 
 
+@pytest.mark.each_release
 def test_priority(site: Site) -> None:
     """A new job gets the handler's number; after a bug only that job gets none.
 
@@ -175,6 +176,7 @@ def test_a_prolog_lets_jobs_start(site: Site) -> None:
     assert site.cluster.root("cat", "/tmp/prolog-script").stdout.split()
 
 
+@pytest.mark.each_release
 def test_the_variables_of_a_prolog(site: Site) -> None:
     """Handlers have the same variables as PrologSlurmctld."""
     site.cluster.user("alice", "srun", "--job-name=variables", "true", check=True)
@@ -224,7 +226,6 @@ def test_a_prolog_goes_on_after_a_restart(site: Site) -> None:
     site.cluster.user("alice", "scancel", job, check=True)
 
 
-@pytest.mark.one_release
 def test_plugins_do_not_delay_each_other(site: Site) -> None:
     """While a prolog hangs, submissions are answered, because each plugin has its own workers."""
     job = site.submit("hangs")
@@ -235,7 +236,6 @@ def test_plugins_do_not_delay_each_other(site: Site) -> None:
     site.cluster.wait(lambda: f"controller_prolog of JobId={job}: " in site.cluster.log(), what="end of the prolog")
 
 
-@pytest.mark.one_release
 def test_without_a_thread_jobs_wait(site: Site) -> None:
     """No job starts without its handlers if the plugin can start no thread; jobs go on once it can."""
     cluster = site.cluster

@@ -12,8 +12,6 @@ from tests.cluster.spank.site import Site, site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-pytestmark = pytest.mark.one_release
-
 HANGS = "/run/hangs"
 """The file that says which handler hangs, and how."""
 HOOKS = f"""

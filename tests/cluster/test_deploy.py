@@ -208,6 +208,7 @@ def test_the_page(site: Site) -> None:
     assert refused(site) == "2"
 
 
+@pytest.mark.one_release("24.11", "26.05")
 def test_a_node_without_configuration(site: Site) -> None:
     """slurmctld sends a bundle to a configless node in a prolog; status names the node while it has another bundle.
 

@@ -205,6 +205,7 @@ def restarts(cluster: Cluster, job: str) -> int:
     return int(text.partition("Restarts=")[2].split()[0])
 
 
+@pytest.mark.each_release
 def test_actions(site: Cluster) -> None:
     """Actions are taken as the mode says, on jobs of each shape, each once; a run that fails takes none."""
     jobs = {name: submit(site, name, *options) for name, options in SHAPES.items()}
@@ -269,7 +270,6 @@ def test_actions(site: Cluster) -> None:
         assert text in why.stdout, why.stdout + why.stderr
 
 
-@pytest.mark.one_release
 def test_killed_processes_double_nothing(site: Cluster) -> None:
     """If any process is killed while actions are taken, or for its time limit, each action is still taken once."""
     hangs = submit(site, "hangs", *WAITS)

@@ -13,7 +13,7 @@ from tests.cluster import accounting
 from tests.cluster.conftest import Cluster
 from tests.cluster.test_every_examples import QUICK
 
-pytestmark = [pytest.mark.stopped, pytest.mark.one_release]
+pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped]
 
 HOOKS = """
 import os, time

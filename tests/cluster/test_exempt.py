@@ -11,7 +11,7 @@ from tests.cluster.job_submit_site import Site, with_records
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-pytestmark = [pytest.mark.stopped, pytest.mark.one_release]
+pytestmark = pytest.mark.stopped
 
 RULES = '[[rule]]\nrule = "time_ceiling"\nlimit = 60\n\n[[rule]]\nrule = "limit"\nfield = "nodes"\nmost = 1\n'
 REASON = ("--reason", "ticket 4711")

@@ -12,8 +12,6 @@ from tests.cluster.scenes import BROKEN, BUNDLE_MAKER, BUNDLE_PATH, HOOKS, HOOKS
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-pytestmark = pytest.mark.one_release
-
 PROJECT = Path(__file__).resolve().parents[2]
 NAMES = [scene.name for scene in scenes("24.11")]
 

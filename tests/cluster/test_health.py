@@ -152,6 +152,7 @@ def lab(cluster: "Cluster") -> Iterator[Lab]:
             cluster.root("scontrol", "update", f"nodename={node}", "state=undrain")
 
 
+@pytest.mark.each_release
 def test_slurmd_drains_and_undrains(lab: Lab) -> None:
     """slurmd runs the checks when it starts and from time to time; the node gets exactly the reason of the check."""
     lab.interval(1)

@@ -168,7 +168,6 @@ def check_nodes(lent: Site) -> None:
     assert lent.shell("srun echo ran").stdout.split() == ["ran"]
 
 
-@pytest.mark.one_release
 def test_what_ends(lent: Site, record_property: Callable[[str, object], None]) -> None:
     """The step ends and its program does not run; the log names the handler.
 
@@ -190,7 +189,6 @@ def test_what_ends(lent: Site, record_property: Callable[[str, object], None]) -
     assert daemon(lent) == slurmd
 
 
-@pytest.mark.one_release
 def test_what_passes(lent: Site) -> None:
     """The step runs as it does without these handlers, and ends."""
     ends, _ = launched(lent, PASSES)
@@ -205,7 +203,6 @@ def test_what_passes(lent: Site) -> None:
     check_nodes(lent)
 
 
-@pytest.mark.one_release
 @pytest.mark.parametrize("script", ["prolog", "epilog"])
 def test_prolog_and_epilog(lent: Site, script: str) -> None:
     """os._exit(0) and a crash are failures, which drain the node like any failure of a prolog or epilog."""
@@ -224,7 +221,6 @@ def test_prolog_and_epilog(lent: Site, script: str) -> None:
     assert f"handler hostile:{script}: killed by signal 11" in log
 
 
-@pytest.mark.one_release
 def test_threads_that_fork(lent: Site, tmp_path: Path) -> None:
     """With the Python of a release, a process whose threads fork at the same time, as slurmd's do, does not hang."""
     checkout = Path(__file__).parents[2]
@@ -242,7 +238,6 @@ def test_threads_that_fork(lent: Site, tmp_path: Path) -> None:
     assert [line.split()[1] for line in results if line.startswith("repeat ")] == ["failed=0"] * THREADS
 
 
-@pytest.mark.one_release
 def test_a_burst_of_steps(lent: Site) -> None:
     """Without a manifest, slurmd has Python.
 

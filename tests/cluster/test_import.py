@@ -24,8 +24,6 @@ from tests.cluster.conftest import Cluster
 from tests.cluster.drawn_submissions import Submission, draw
 from tests.cluster.job_submit_site import Site
 
-pytestmark = pytest.mark.one_release
-
 RECORDED, IMPORTED, ASK = "/var/log/slurm/drawn.recording", "/var/log/slurm/imported.recording", "/root/ask.sh"
 MORE = "AccountingStoreFlags=job_comment,job_script,job_env\nPartitionName=closed Nodes=ALL State=DOWN\n"
 SAMPLE, ALL = 24, 260

@@ -101,6 +101,7 @@ def job(cluster: Cluster, *options: str, wrap: str = "true") -> int:
     return int(done.stdout)
 
 
+@pytest.mark.each_release
 def test_each_end_is_delivered(site: Cluster) -> None:
     """Each job's end is delivered once, with slurmctld's data of the job; kept records stay valid."""
     ids = [
@@ -143,7 +144,6 @@ def test_other_plugin_gets_each_call(site: Cluster) -> None:
 SAVED = "test /var/lib/slurm/slurmctld/job_state -nt /root/submitted && echo yes || true"
 
 
-@pytest.mark.one_release
 def test_nothing_is_lost_when_slurmctld_is_killed(site: Cluster) -> None:
     """Jobs end while slurmctld, its supervisor and workers are killed: each end is finally delivered."""
     ids = set()
@@ -213,7 +213,6 @@ def refuse(event):
 """
 
 
-@pytest.mark.one_release
 def test_what_root_delivers_again(site: Cluster) -> None:
     """A dead letter that root has delivered again reaches the handler, and later records are delivered as before."""
     site.put(START + REFUSES, "/etc/slurm/hooks.d/refuses.py")
@@ -295,7 +294,7 @@ SPELT = {
 """Slurm's words for states and reasons."""
 
 
-@pytest.mark.one_release
+@pytest.mark.one_release("22.05", "24.11")
 def test_long_texts_of_one_user_do_not_fill_the_spool(site: Cluster) -> None:
     """While nothing can be delivered, jobs with long texts leave room for the records of others; theirs are kept, too.
 
@@ -333,6 +332,7 @@ def test_long_texts_of_one_user_do_not_fill_the_spool(site: Cluster) -> None:
     assert lines[others[0]] == "sbatch --parsable -o /dev/null --wrap=true"
 
 
+@pytest.mark.one_release("22.05", "24.11")
 def test_records_have_what_slurms_own_plugin_reports(site: Cluster) -> None:
     """All that jobcomp/script tells its program about a job is in the record, and so are times of suspension."""
     if not has_records(site):

@@ -14,7 +14,7 @@ from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import HOOKS_D, Site, prepare, shown
 from tests.cluster.own_readers import seeded
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped]
 
 EXAMPLES = Path(__file__).parents[2] / "contrib/examples"
 CONF = """\
@@ -152,7 +152,6 @@ def not_held(site: Site, jobs: dict[str, tuple[str, list[str]]]) -> tuple[dict[s
     return wrong, parts, list(said)
 
 
-@pytest.mark.one_release
 @pytest.mark.parametrize("example", CHECKED)
 def test_no_update_leads_to_what_its_submission_would_refuse(site: Site, example: str) -> None:
     """Of random jobs and updates of them, each job that results is one that the rule accepts as a new job."""
@@ -170,7 +169,6 @@ def test_no_update_leads_to_what_its_submission_would_refuse(site: Site, example
         assert any("rc=0" not in text for text in updates_), parts
 
 
-@pytest.mark.one_release
 @pytest.mark.parametrize("example", FILLS)
 def test_what_an_example_fills_in_outlasts_updates(site: Site, example: str) -> None:
     """It refuses none of random jobs and updates, and each job that results has what the example promises."""
@@ -196,7 +194,6 @@ def test_what_an_example_fills_in_outlasts_updates(site: Site, example: str) -> 
         assert right, (options, changes, job)
 
 
-@pytest.mark.one_release
 def test_an_interactive_job_is_not_moved_to_a_partition_for_batch_jobs(site: Site) -> None:
     """An update of a job of salloc is judged as an interactive job, that of a batch job is not."""
     site.cluster.put((EXAMPLES / "no_interactive.py").read_text(), f"{HOOKS_D}/no_interactive.py")

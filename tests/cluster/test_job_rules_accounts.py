@@ -14,7 +14,7 @@ from tests.cluster.job_submit_site import DEFAULT_TOML, HOOKS_D, TOML, Site
 from tests.cluster.own_readers import seeded
 from tests.cluster.test_job_rules import EXAMPLES, not_held, with_gpus
 
-pytestmark = [pytest.mark.stopped, pytest.mark.one_release]
+pytestmark = pytest.mark.stopped
 
 CONF = """\
 GresTypes=gpu

@@ -59,7 +59,6 @@ def test_many_at_once(site: Site) -> None:
     assert sorted(lines[30:]) == sorted(f"j{number} j{number} modified" for number in range(1, 31))
 
 
-@pytest.mark.one_release
 @pytest.mark.parametrize("opening", ["[", '{"a":'])
 def test_deeply_nested_text_of_a_user(site: Site, opening: str) -> None:
     """A user's text cannot overflow the stack of slurmctld's threads, an eighth of the size that CPython expects."""
@@ -79,7 +78,6 @@ def test_deeply_nested_text_of_a_user(site: Site, opening: str) -> None:
     assert site.shell("pidof slurmctld") == before
 
 
-@pytest.mark.one_release
 def test_a_child_that_comes_back(site: Site) -> None:
     """A handler that forks and does not end its child does not create a second slurmctld."""
     site.hooks("""
@@ -117,7 +115,6 @@ def modify(job):
 """
 
 
-@pytest.mark.one_release
 def test_long_texts_of_tables(site: Site) -> None:
     """A row of a table has its texts, however long they are."""
     if not site.cluster.has_sources:

@@ -14,7 +14,7 @@ from slurmhooks.fields.rows import Computed, Field, Lowered, Text, rows
 from tests.cluster.conftest import OF_SETS, Cluster
 from tests.cluster.field_probe import FOLDER, HOOK_FILE, INFINITE, NO_VAL, Probe, probing
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.each_release, pytest.mark.stopped]
 
 NOT_FIELDS = {
     "argv": "job.argv, a list",

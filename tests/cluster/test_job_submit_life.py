@@ -51,7 +51,6 @@ def site(module_site: Site) -> Iterator[Site]:
 # Deployments
 
 
-@pytest.mark.one_release
 def test_another_set_is_noticed(site: Site) -> None:
     """An edit changes nothing; the supervisor notices by itself that another set is in force, and logs it."""
     site.hooks("@hook.job_submit\ndef say(job): raise Reject('before')\n")
@@ -76,7 +75,6 @@ def test_added_and_renamed_files_are_taken_up(site: Site) -> None:
     assert re.search("second.*first", site.said("sbatch", "--test-only", "--wrap=true"), re.DOTALL)
 
 
-@pytest.mark.one_release
 def test_a_changed_package_is_taken_up(site: Site) -> None:
     """A module of an installed package, which no set has, is imported again by each deployment."""
     place = site.shell("ls -d /opt/slurmhooks/lib/python3.*/site-packages", user="root").strip() + "/sitehooks"
@@ -190,6 +188,7 @@ def end(): tell(event="fini")
 """
 
 
+@pytest.mark.each_release
 def test_init(site: Site) -> None:
     """init handlers run in each worker, in order, before its first request, and fini handlers when it ends regularly.
 
@@ -247,6 +246,7 @@ def test_init_that_may_fail(site: Site) -> None:
     assert "ZeroDivisionError" in site.logged()
 
 
+@pytest.mark.each_release
 def test_queued_jobs_outlive_a_restart(site: Site) -> None:
     """Values that handlers gave to a job remain, and job_modify reads them."""
     site.hooks("""
@@ -263,6 +263,7 @@ def test_queued_jobs_outlive_a_restart(site: Site) -> None:
     assert site.show(job_id)["Comment"] == "given"
 
 
+@pytest.mark.one_release("22.05", "24.11")
 def test_a_job_is_held_for_review(site: Site) -> None:
     """The user of a job that a handler holds cannot release it, also a task of it; root can, and then it is theirs."""
     if not site.cluster.has_sources:
@@ -292,7 +293,6 @@ def test_reconfigure(site: Site, how: str) -> None:
     assert "reloaded" in site.said("sbatch", "--test-only", "--wrap=true")
 
 
-@pytest.mark.one_release
 @pytest.mark.parametrize("how", ["scontrol reconfigure", "SIGHUP"])
 def test_reconfigure_with_broken_hooks(site: Site, how: str) -> None:
     """slurmctld continues with its handlers, although the set does not load any more."""

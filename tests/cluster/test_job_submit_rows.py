@@ -11,6 +11,8 @@ from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import DEFAULT_TOML, TOML, Site, lend, prepare
 from tests.cluster.test_job_submit_tables import NO_SOURCES
 
+pytestmark = pytest.mark.one_release("22.05", "24.11")
+
 MIB = 1 << 20
 BIG_JOBS = 150
 GROWTH = 64 * MIB

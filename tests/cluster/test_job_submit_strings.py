@@ -11,7 +11,7 @@ from slurmhooks.values import UNLIMITED
 from tests.cluster.conftest import Cluster
 from tests.cluster.field_probe import FOLDER, INFINITE, NO_VAL, Probe, probing
 
-pytestmark = [pytest.mark.stopped, pytest.mark.one_release]
+pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped]
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import shown
 from tests.cluster.lua_views import CONSTANTS, PYTHON, Views, prepare
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped]
 
 NO_SOURCES = "Debian has no sources of this release, without which slurmctld's structs cannot be read"
 

@@ -5,11 +5,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from slurmhooks.testing import FakeContainer, run
 from tests.cluster import kit_pairs
 from tests.cluster.containers import User, install
 from tests.cluster.kit_pairs import differences
 from tests.cluster.scrun_lab import LONG, alice, lab
+
+pytestmark = pytest.mark.one_release("24.11", "26.05")
 
 __all__ = ["alice", "lab"]  # fixtures
 

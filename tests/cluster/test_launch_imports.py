@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The imports of a real slurmstepd for a handler."""
 
-import pytest
-
 from tests.cluster.conftest import Cluster
 from tests.unit.test_imports import MAY_BE_IMPORTED, MAY_BE_IMPORTED_FOR_SCRIPTS, WITHOUT_A_MANIFEST
-
-pytestmark = pytest.mark.one_release
 
 HOOKS = """\
 import sys

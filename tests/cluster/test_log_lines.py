@@ -11,8 +11,6 @@ from tests.cluster.spank.site import Site, site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-pytestmark = pytest.mark.one_release
-
 HOOKS = r"""
 from slurmhooks import hook, log
 

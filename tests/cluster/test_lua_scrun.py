@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.one_release("24.11", "26.05")
+
 OURS = "/etc/slurm/scrun.lua"
 SITE = "/etc/slurm/scrun.site.lua"
 TOML = "/etc/slurm/slurmhooks.toml"
@@ -302,6 +304,7 @@ def last(container):
 """
 
 
+@pytest.mark.each_release("24.11", "26.05")
 def test_handlers_beside_a_script(lab: Lab) -> None:
     """Handlers run before the script's function, in the same process; messages of both are shown."""
     lab.behind_ours(ARGUMENTS)

@@ -13,7 +13,7 @@ from tests.cluster.spank.site import Site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-pytestmark = [pytest.mark.stopped, pytest.mark.one_release]
+pytestmark = pytest.mark.stopped
 
 PROBE = {"probe": (Path(__file__).parent / "lua" / "spank_probe.lua").read_text()}
 NOT_AVAILABLE = "nil:nil string:Item not available from this callback"

@@ -72,7 +72,6 @@ def test_order(lua: Site) -> None:
     lua.resume()
 
 
-@pytest.mark.one_release
 def test_order_and_failures(lua: Site) -> None:
     """All scripts of a line run, even if one fails; none does if a hook file of the line refuses."""
     fails = SAY.replace("\nend\n", '\n   if spank:getenv("FAILS") == "%s" then return -1 end\nend\n')
@@ -128,7 +127,6 @@ def test_failures(lua: Site, callback: str, context: str, what: str, word: str, 
     lua.resume()
 
 
-@pytest.mark.one_release
 @pytest.mark.parametrize("word", ["", "failonerror "])
 def test_a_script_that_cannot_be_loaded(lua: Site, word: str) -> None:
     """A broken script is refused, and the former scripts stay in force."""
@@ -167,7 +165,6 @@ function slurm_spank_task_init(spank) end
 """
 
 
-@pytest.mark.one_release
 def test_lua_starts_only_where_a_script_has_a_callback(lua: Site) -> None:
     """Neither srun nor prolog nor epilog starts Python or Lua for a script of task_init."""
     scripts(lua, {"only": LOADED})

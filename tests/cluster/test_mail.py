@@ -120,6 +120,7 @@ def submit(cluster: Cluster, *options: str, name: str = "alice") -> int:
     return int(output.split(";")[0])
 
 
+@pytest.mark.each_release
 def test_what_slurm_tells(site: Cluster) -> None:
     """Begin and end of a job come in order, with arguments and variables as Slurm made them, and the job's record."""
     job = submit(site, "--mail-type=ALL", "--mail-user=a@x.org,bob", "-J", "x$(id) é", "--wrap=exit 3")
@@ -164,6 +165,7 @@ def test_other_events(site: Cluster) -> None:
     assert [mail["event"] for mail in of(site, short, 2)] == ["TIME_LIMIT_50", "TIME_LIMIT"]
 
 
+@pytest.mark.each_release
 def test_reservations(site: Cluster) -> None:
     """The start and the end of a reservation reach their handlers, in this order."""
     created = "scontrol create reservation reservationname=r1 starttime=now+1 duration=1 users=alice nodes=n1"

@@ -129,7 +129,6 @@ def test_what_root_does_not_run(lent: Site, exposed: str) -> None:
     assert ("good", "0") in imports(lent)
 
 
-@pytest.mark.one_release
 def test_byte_code_that_somebody_has_planted(lent: Site) -> None:
     """Planted byte code runs in none of Slurm's processes."""
     settle(lent)

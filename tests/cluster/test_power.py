@@ -200,7 +200,6 @@ def test_a_handler_that_gives_up_sets_the_node_down(site: Cluster) -> None:
     assert "DOWN" in shown(site, "c2")
 
 
-@pytest.mark.one_release
 def test_a_handler_sets_one_node_down(site: Cluster) -> None:
     """A handler sets a node of its call to DOWN, with a reason, and starts the other one."""
     site.root("scontrol", "update", "nodename=c[6-7]", "state=power_up", check=True)
@@ -223,6 +222,7 @@ def test_a_full_cloud_gives_a_node_back(site: Cluster) -> None:
     site.wait(lambda: shell(site, f"cat {JOB}10 || true") == "ran", 120, "a job on the node")
 
 
+@pytest.mark.each_release
 def test_nodes_that_come_late_or_never_have_failed(site: Cluster) -> None:
     """Handlers have passed, but no slurmd registers by ResumeTimeout: the handler for failures gets each node once.
 
@@ -242,6 +242,7 @@ def test_nodes_that_come_late_or_never_have_failed(site: Cluster) -> None:
     assert len(notes(site, hook="resume_failed", node="c5")) == 1
 
 
+@pytest.mark.each_release
 def test_handlers_start_and_stop_the_node_of_a_job(site: Cluster) -> None:
     """A job has run on a node that its handler started; when the node was idle, the other handler stopped it."""
     site.wait(lambda: shell(site, f"cat {JOB} || true"), 120, "the job")
@@ -249,7 +250,6 @@ def test_handlers_start_and_stop_the_node_of_a_job(site: Cluster) -> None:
     assert [int(shell(site, f"cat {JOB}")) in note["jobs"] for note in notes(site, "begin", node="c1")] == [True]
 
 
-@pytest.mark.one_release
 def test_a_kill_of_every_process_loses_and_doubles_no_call(site: Cluster) -> None:
     """slurmctld and the delivery are killed while a resume runs: each call of slurmctld ends in exactly one delivery.
 
@@ -279,7 +279,6 @@ def test_a_kill_of_every_process_loses_and_doubles_no_call(site: Cluster) -> Non
     assert shell(site, f"grep -c 'start c3' {FOLDER}/log") == "1"
 
 
-@pytest.mark.one_release
 def test_kills_at_random_moments(site: Cluster) -> None:
     """The delivery, its handler or the supervisor is killed: each call of slurmctld has its effect, in order."""
     seed = int(os.environ.get("SLURMHOOKS_SEED", random.randrange(10**6)))
@@ -308,6 +307,7 @@ def test_kills_at_random_moments(site: Cluster) -> None:
     assert int(shell(site, count_starts)) == started + 2
 
 
+@pytest.mark.each_release
 def test_slurmctld_reboots_nodes_by_a_handler(site: Cluster) -> None:
     """`scontrol reboot` calls the handler on the controller, also for a usual node; a refusal sets it to DOWN."""
     site.root("scontrol", "reboot", "n2", check=True)
@@ -336,7 +336,6 @@ def test_a_call_is_lost_with_its_program(site: Cluster) -> None:
     assert has(site, "c3")
 
 
-@pytest.mark.one_release
 def test_a_full_disk(site: Cluster) -> None:
     """A call that was kept is delivered once, one that cannot be kept is lost, and the system's log says why."""
     site.wait(lambda: not waits(site), what="delivery of earlier calls")

@@ -13,7 +13,7 @@ from tests.cluster.spank.site import RECORDS, RECORDS_D, SLURM_CONF, Site, settl
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.one_release("26.05"), pytest.mark.stopped]
 
 NOTE = f"""
 import json, os, time

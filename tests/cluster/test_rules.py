@@ -13,7 +13,7 @@ from slurmhooks.rules.lines import LINES
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import TOML, Site
 
-pytestmark = [pytest.mark.stopped, pytest.mark.one_release]
+pytestmark = pytest.mark.stopped
 
 BUDGET = "/usr/local/bin/budget"
 

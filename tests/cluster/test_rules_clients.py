@@ -24,7 +24,7 @@ from tests.cluster.test_rules_evaded import (
     under,
 )
 
-pytestmark = [pytest.mark.stopped, pytest.mark.one_release]
+pytestmark = pytest.mark.stopped
 
 TIME = 'rule = "time_ceiling"\nlimit = 10'
 NAMED = 'rule = "require_account"\nforbidden = ["r*"]'

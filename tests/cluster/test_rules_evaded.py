@@ -12,7 +12,7 @@ from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import DEFAULT_TOML, TOML, Site
 from tests.cluster.own_readers import build
 
-pytestmark = [pytest.mark.stopped, pytest.mark.one_release]
+pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped]
 
 NODES, TASKS, CPUS = (f'rule = "{what}_count"\nmost = {most}' for what, most in (("node", 1), ("task", 2), ("cpu", 4)))
 PAIR = 'rule = "node_count"\nmost = 2'

@@ -8,7 +8,7 @@ import pytest
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import TOML, Site
 
-pytestmark = [pytest.mark.stopped]
+pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped]
 
 MAP = "/etc/slurm/comments.csv"
 RULES = """\

@@ -11,7 +11,7 @@ from tests.cluster import accounting
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import TOML, Site, lend, shown
 
-pytestmark = [pytest.mark.stopped, pytest.mark.one_release]
+pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped]
 
 LINES = """\
 PartitionName=fb Nodes=ALL State=UP

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from slurmhooks.cli.bundles import retention
 from tests.cluster.spank.site import PLUGIN, Site, settle
 from tests.cluster.spank.site import site as prepared
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-pytestmark = [pytest.mark.one_release, pytest.mark.deploys]
+pytestmark = pytest.mark.deploys
 
 SUBMIT = """
 from slurmhooks import hook, log
@@ -328,17 +329,18 @@ def test_an_upgrade(lent: Site) -> None:
 
 
 def test_a_job_that_outlives_deployments(lent: Site) -> None:
-    """A step whose handlers are needed at its end runs those of the set that it began with, after 20 deployments."""
+    """A step whose handlers are needed at its end runs those of the set that it began with, after more deployments than are kept."""
     fill(lent, 0)
     lent.root("slurmhooks deploy")
     job = lent.shell("sbatch --parsable --output=/dev/null --wrap='while [ ! -e /opt/end ]; do sleep 0.2; done'").stdout
     number = int(job.split()[-1])
     lent.root("rm -f /opt/end")
     lent.cluster.wait(lambda: lent.job(number)["JobState"] == "RUNNING", what="a running job")
-    for version in range(1, 21):
+    last = retention.KEPT + 3
+    for version in range(1, last + 1):
         fill(lent, version)
         lent.root("slurmhooks deploy")
-    assert "SET=20" in lent.shell("srun -Q -w n2 sh -c 'echo SET=$SET'").stdout
+    assert f"SET={last}" in lent.shell("srun -Q -w n2 sh -c 'echo SET=$SET'").stdout
     lent.root("touch /opt/end")
     assert lent.wait_for_job(number) == "COMPLETED"
     lent.wait_until_idle()
@@ -389,7 +391,7 @@ def submit(job):
 """A file that notes the number of its set in each process; two of them show whether a process has mixed sets."""
 
 
-@pytest.mark.parametrize("count", [pytest.param(12, id="12"), pytest.param(200, id="200", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("count", [4, pytest.param(200, marks=pytest.mark.soak)])
 def test_each_process_has_one_set(lent: Site, count: int) -> None:
     """While sets are deployed one after the other, every call of a process is of one set, and so is each request."""
     lent.root("cd /etc/slurm; rm -rf hooks.d/*; echo '[hooks]' > slurmhooks.toml; : > /opt/spank/numbers")

@@ -15,6 +15,8 @@ from tests.cluster.spank.site import Site, settle, site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.one_release("24.11", "26.05")
+
 FILE = "/etc/slurm/spank/level.py"
 LEVEL = """
 level = hook.spank.option("level", "N", usage="for a test", type=int)

@@ -15,6 +15,8 @@ from tests.cluster.spank.steps import remote, run, use
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.one_release("24.11", "26.05")
+
 CONTAINS = (24, 5)
 """The first release with SlurmdParameters=contain_spank."""
 
@@ -281,7 +283,6 @@ IN_LUA = {"job_prolog", "local_user_init", "user_init", "task_init"}
 """The manifest does not depend on the language, so one callback of each group is enough for Lua."""
 
 
-@pytest.mark.one_release
 @pytest.mark.parametrize(
     ("cost", "language"),
     [

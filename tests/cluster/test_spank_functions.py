@@ -3,8 +3,6 @@
 
 import re
 
-import pytest
-
 from tests.cluster.spank.noting import HEAD, NOTE
 from tests.cluster.spank.site import Site, settle
 
@@ -48,7 +46,6 @@ for callback in ("init", "init_post_opt", "local_user_init", "user_init", "task_
     }
 
 
-@pytest.mark.one_release
 def test_any_value(lent: Site) -> None:
     """Values of any length and bytes are passed both ways; values that no process can have are refused at once."""
     use(
@@ -93,7 +90,6 @@ def back(spank):
     assert ["the limit is 131071" in refused[0]["refused"], "NUL" in refused[1]["refused"]] == [True, True]
 
 
-@pytest.mark.one_release
 def test_environment_is_of_the_step(lent: Site) -> None:
     """Writes of a task's handler apply only to that task; writes of the step's handlers apply to all."""
     use(
@@ -114,7 +110,6 @@ def task(spank):
     assert done.stdout == "all 0 0 no\nall 1 1 one\nall 2 2 no\n"
 
 
-@pytest.mark.one_release
 def test_nothing_is_written_by_a_refusal(lent: Site) -> None:
     """If a later handler refuses, earlier writes are not applied; if it ignores its own bug, they are."""
     use(
@@ -357,7 +352,6 @@ def ask_library(spank):
 """
 
 
-@pytest.mark.one_release
 def test_ask_slurm(lent: Site) -> None:
     """A handler may query Slurm about its job, with a command or the library, in a job array too."""
     use(lent, ASK)

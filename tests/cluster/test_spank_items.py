@@ -19,7 +19,7 @@ from tests.cluster.spank.site import HERE, Site, site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.each_release, pytest.mark.stopped]
 
 Record = dict[str, Any]
 IN_STEPS = {"init", "init_post_opt", "task_post_fork", "exit"}
@@ -67,7 +67,7 @@ def watch(lent: Site, run: Run) -> tuple[Run, int, list[Record]]:
     return run, job_of(records), records
 
 
-@pytest.fixture(scope="module", params=["python", "manifest"])
+@pytest.fixture(scope="module", params=[pytest.param("python", marks=pytest.mark.one_release), "manifest"])
 def recorded(cluster: "Cluster", request: pytest.FixtureRequest) -> Recorded:
     """The records of all runs, once with Python in every process, once with a hook manifest."""
     conf = {

@@ -12,8 +12,6 @@ from tests.cluster.spank.site import Site, settle, site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-pytestmark = pytest.mark.one_release
-
 
 @pytest.fixture(scope="module")
 def lent(cluster: "Cluster") -> Site:

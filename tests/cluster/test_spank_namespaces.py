@@ -11,7 +11,7 @@ from tests.cluster.spank.site import Site, settle, site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-pytestmark = [pytest.mark.stopped, pytest.mark.one_release]
+pytestmark = pytest.mark.stopped
 
 EXAMPLES = Path(__file__).parents[2] / "contrib" / "examples"
 BASE = "/scratch/private"

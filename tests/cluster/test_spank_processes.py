@@ -12,8 +12,6 @@ from tests.cluster.spank.steps import remote, run, use
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-pytestmark = pytest.mark.one_release
-
 
 @pytest.mark.parametrize("mode", ["python", "manifest"])
 def test_64_tasks_on_a_node(lent: Site, mode: str) -> None:

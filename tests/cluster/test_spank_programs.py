@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Programs that handlers run, their signals, and files that handlers leave open."""
 
-import pytest
-
 from tests.cluster.spank.site import Site
 from tests.cluster.spank.steps import IN_STEP, remote, run, use
-
-pytestmark = pytest.mark.one_release
 
 
 def test_subprocess(lent: Site) -> None:

@@ -11,7 +11,7 @@ from tests.cluster.spank.site import HERE, Site, site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-pytestmark = pytest.mark.one_release
+pytestmark = pytest.mark.one_release("22.05", "24.11")
 
 GIVEN = "--req-word='x y' --req-number=3 --req-flag --req-maybe=z"
 GIVEN_VALUES = {"req-word": "x y", "req-number": 3, "req-flag": True, "req-maybe": "z"}

@@ -11,7 +11,7 @@ from tests.cluster.spank.steps import HEAD
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-pytestmark = [pytest.mark.stopped, pytest.mark.one_release]
+pytestmark = pytest.mark.stopped
 
 STATES = "/run/slurmhooks-state"
 NOTE = (

@@ -10,8 +10,6 @@ from tests.cluster.spank.site import Site, site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-pytestmark = pytest.mark.one_release
-
 HOOKS = """
 import json
 from slurmhooks import hook

@@ -129,6 +129,7 @@ def test_nothing_acts(site: Cluster, name: str, how: str) -> None:
         site.root("scontrol", "update", "nodename=n[1-2]", "state=resume")
 
 
+@pytest.mark.each_release
 def test_each_hook_of_a_daemon_was_called(site: Cluster) -> None:
     """The logs have the text from each of them."""
     job = site.user("alice", "sbatch", "--parsable", "--begin=now+1day", "-D", "/tmp", "--wrap", "true").stdout.strip()

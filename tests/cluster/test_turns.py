@@ -15,6 +15,8 @@ from tests.cluster import reporting, turns
 HERE = Path(__file__).parent
 FILE = "test_rules_senders.py"
 """A file whose tests need one release."""
+EACH = "test_job_submit_fields.py"
+"""One whose tests run on each."""
 
 
 @given(st.text(), st.lists(st.text(), min_size=1, unique=True), st.integers(min_value=0))
@@ -24,22 +26,42 @@ def test_successive_turns_use_each_release(file: str, releases: list[str], turn:
     assert sorted(map(list, used)) == sorted([release] for release in releases)
 
 
-def collected(turn: str, marks: str, releases: str = "") -> set[str]:
-    """Return the releases on which a run has the tests of FILE."""
+def collected(turn: str, marks: str, releases: str = "", file: str = FILE) -> list[str]:
+    """Return the tests of a file or all that a run has."""
     environment = {**os.environ, "SLURMHOOKS_TEST_TURN": turn, "SLURMHOOKS_TEST_RELEASES": releases}
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", marks, str(HERE / FILE)]
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", marks, str(HERE / file)]
     done = subprocess.run(command, cwd=HERE.parents[1], env=environment, capture_output=True, text=True)
     assert done.returncode in (0, 5), done.stdout + done.stderr
-    return {release for line in done.stdout.splitlines() if "::" in line and (release := reporting.release_of(line))}
+    return [line for line in done.stdout.splitlines() if "::" in line]
+
+
+def releases_of(tests: list[str]) -> set[str]:
+    """Return the releases on which tests run."""
+    return {release for test in tests if (release := reporting.release_of(test))}
 
 
 @pytest.mark.slow
 def test_what_is_left_by_a_turn_runs_in_the_rest() -> None:
     """A turn and the rest have all releases together; by hand, and for releases that are named, all run."""
-    has, rest = collected("7", "cluster and not soak"), collected("7", "moved")
+    has, rest = releases_of(collected("7", "cluster and not soak")), releases_of(collected("7", "moved"))
     assert (len(has), has & rest) == (1, set())
-    assert has | rest == collected("", "cluster and not soak")
-    assert rest <= collected("7", "cluster and not soak", " ".join(rest))
+    assert has | rest == releases_of(collected("", "cluster and not soak"))
+    assert rest <= releases_of(collected("7", "cluster and not soak", " ".join(rest)))
+
+
+@pytest.mark.slow
+def test_what_runs_on_each_release() -> None:
+    """The marker each_release leaves nothing to the rest."""
+    assert collected("7", "cluster and not soak", file=EACH) == collected("", "cluster and not soak", file=EACH)
+    assert collected("7", "moved", file=EACH) == []
+
+
+@pytest.mark.moved
+def test_each_turn_has_each_test() -> None:
+    """No marker takes a test out of a turn: each turn has it on a release at least."""
+    all_of_them = {test.partition("[")[0] for test in collected("", "cluster and not soak", file="")}
+    for turn in map(str, range(3)):
+        assert {test.partition("[")[0] for test in collected(turn, "cluster and not soak", file="")} == all_of_them
 
 
 def test_a_group_for_which_no_time_is_left_does_not_begin(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,7 +56,6 @@ def alive(site: Site) -> None:
     assert not re.search(r"slurmhooks: [^\n]*\n(slurmctld: )?error: forged", logged)
 
 
-@pytest.mark.one_release
 def test_hostile_bytes_and_format_strings(site: Site) -> None:
     """A text option may contain anything: it is shown escaped, to the user and in the log, never as a format string."""
     site.mark()
@@ -72,7 +71,6 @@ def test_hostile_bytes_and_format_strings(site: Site) -> None:
     assert "%n%s%99999d\\x1b[31m" in site.logged()
 
 
-@pytest.mark.one_release
 def test_large_scripts(site: Site) -> None:
     """A script of 60 MiB is read; a script of 100 MiB, which no message can hold, is refused if a handler reads it."""
     site.mark()
@@ -89,7 +87,6 @@ def test_large_scripts(site: Site) -> None:
     assert "invalid message" not in site.logged()
 
 
-@pytest.mark.one_release
 def test_large_environments(site: Site) -> None:
     """10,000 variables with 40 MB are read; variables that no message can hold are refused with one line."""
     site.mark()

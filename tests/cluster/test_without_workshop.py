@@ -51,7 +51,6 @@ def cluster(request: pytest.FixtureRequest) -> Iterator["Cluster"]:
         yield instance
 
 
-@pytest.mark.one_release
 def test_a_cluster_needs_no_workshop(cluster: "Cluster") -> None:
     """check, deploy and status pass; rules, workers, cli_filter and SPANK do their work; `try` says what to install."""
     site = Site(cluster)

@@ -5,7 +5,7 @@ import pytest
 
 from tests.cluster.conftest import Cluster
 
-pytestmark = [pytest.mark.stopped, pytest.mark.one_release]
+pytestmark = pytest.mark.stopped
 
 HOOKS = """
 import ctypes, os, signal, sys, time

@@ -11,6 +11,7 @@ from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import Site
 from tests.cluster.own_readers import build, seeded
 from tests.cluster.reporting import DRAWN
+from tests.cluster.turns import moved
 
 pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped]
 
@@ -35,8 +36,8 @@ TOPOLOGY = {
     "blocks": "BlockName=b1 Nodes=n1\nBlockName=b2 Nodes=n2\nBlockName=b3 Nodes=n3\nBlockSizes=1\n",
     "switches": "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n3\nSwitchName=s3 Switches=s[1-2]\n",
 }
-SUBMISSIONS = [(60, 1), pytest.param(600, None, marks=pytest.mark.soak)]
-UPDATES = [(30, 3), pytest.param(200, None, marks=pytest.mark.soak)]
+SUBMISSIONS = [(20, 1), *moved((60, 2)), pytest.param(600, None, marks=pytest.mark.soak)]
+UPDATES = [(12, 3), *moved((30, 4)), pytest.param(200, None, marks=pytest.mark.soak)]
 CLIENTS = [pytest.param(300, None, marks=pytest.mark.soak)]
 """How many jobs are drawn, of which Slurm accepts and starts nearly half; and the seed, None for a new one."""
 Note = Callable[[str, object], None]

@@ -8,6 +8,7 @@ import pytest
 
 from tests.cluster.accounting import MAKE_SECONDS
 from tests.cluster.conftest import Cluster
+from tests.cluster.turns import moved
 
 pytestmark = pytest.mark.stopped
 
@@ -213,10 +214,12 @@ def test_nobody_gets_what_the_user_may_not_read(site: Cluster) -> None:
     ("fault", "reason"),
     [
         ("refuse", "no room on 'flash' $(x)"),
-        ("crash", "the process of the handlers ended with status 139"),
         ("bug", "handler own:setup failed (error "),
-        ("exit", "the process of the handlers ended with status 0"),
         ("hang", ""),
+        *moved(
+            ("crash", "the process of the handlers ended with status 139"),
+            ("exit", "the process of the handlers ended with status 0"),
+        ),
     ],
 )
 def test_before_the_job(site: Cluster, fault: str, reason: str) -> None:
@@ -247,7 +250,7 @@ def test_when_the_job_starts(site: Cluster) -> None:
     assert names(site, number)[3:7] == ["teardown", "setup", "data_in", "pre_run"]
 
 
-@pytest.mark.parametrize("stage", ["post_run", "data_out"])
+@pytest.mark.parametrize("stage", ["post_run", *moved("data_out")])
 def test_after_the_job(site: Cluster, stage: str) -> None:
     """The job stays in stage-out, with the text, and its data stay; the next slurmctld begins the stage-out again."""
     faults(site, **{stage: "refuse"})

@@ -13,6 +13,7 @@ from slurmhooks.job_submit import updates
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import HOOKS_D, Site, prepare, shown
 from tests.cluster.own_readers import seeded
+from tests.cluster.turns import moved
 
 pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped]
 
@@ -43,9 +44,9 @@ CHANGES = [
 ]  # fmt: skip
 """Of which a job gets several, one after the other."""
 JOBS = 40
-FILLS = ("comment_from_environment", "free_gpus", "option_default", "typed_gpus")
+FILLS = ["free_gpus", *moved("comment_from_environment", "option_default", "typed_gpus")]
 """The examples that refuse no job, but fill in something."""
-CHECKED = ["array_limits", "early_limits", "gpu_partition", "no_interactive", "partition_time_limits"]
+CHECKED = ["array_limits", "gpu_partition", *moved("early_limits", "no_interactive", "partition_time_limits")]
 """The examples that refuse jobs of a site without accounting."""
 LABEL = re.compile(r"\(\w+:[\w-]+\)")
 """Ends the text of a refusal."""

@@ -13,6 +13,7 @@ from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import DEFAULT_TOML, HOOKS_D, TOML, Site
 from tests.cluster.own_readers import seeded
 from tests.cluster.test_job_rules import EXAMPLES, not_held, with_gpus
+from tests.cluster.turns import moved
 
 pytestmark = pytest.mark.stopped
 
@@ -76,6 +77,8 @@ RULES = {
     "array_size": 'rule = "array_size"\nmost = 4\naccounts = ["physics"]',
 }
 """Ready-made rules, each with what it reads of what Slurm fills in."""
+OFTEN = ("time_ceiling of partitions", "budget", "reservation", "default_account")
+"""Those of which each reads something else."""
 REPLACED = {
     "allowed_qos": {},
     "budget_service": {"http://budget.example.org/projects/": "http://127.0.0.1:7654/", "timeout=0.5": "timeout=1.9"},
@@ -108,7 +111,7 @@ def site(made: Site) -> Site:
     return made
 
 
-@pytest.mark.parametrize("rule", [*RULES, *REPLACED])
+@pytest.mark.parametrize("rule", [*OFTEN, *moved(*(name for name in (*RULES, *REPLACED) if name not in OFTEN))])
 def test_updates_are_judged_as_submissions(site: Site, rule: str) -> None:
     """Of random jobs and updates of them, each job that results is one that the rule accepts as a new job."""
     _, random_ = seeded()

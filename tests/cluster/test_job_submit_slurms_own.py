@@ -12,7 +12,7 @@ from tests.cluster import accounting
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import Site
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.moved, pytest.mark.stopped]
 
 ACCOUNTS = (
     # test7.20: alice may use 1 CPU with the first, and any number with the second.

@@ -6,7 +6,6 @@ logs of the scripts must be the same.
 """
 
 import re
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +17,7 @@ from slurmhooks.lua import job_fields, needs
 from tests.cluster.conftest import OF_SETS, Cluster
 from tests.cluster.lab import places
 from tests.cluster.lab.releases import known
+from tests.cluster.turns import moved
 
 pytestmark = pytest.mark.deploys
 
@@ -267,14 +267,15 @@ def has_sources(release: str) -> bool:
     return Path(places.rootfs(release), SLURM_SOURCE, "META").exists()
 
 
-_seen: dict[str, dict[str, dict[str, list[Seen]]]] = {}
+_seen: dict[tuple[str, bool], dict[str, dict[str, list[Seen]]]] = {}
 
 
-def observe(cluster: Cluster) -> dict[str, dict[str, list[Seen]]]:
-    """Return the results of all scripts of a release: by script, then by plugin."""
-    if cluster.release not in _seen:
+def observe(cluster: Cluster, *, of_slurm: bool) -> dict[str, dict[str, list[Seen]]]:
+    """Return the results of all scripts of a release, Slurm's or ours: by script, then by plugin."""
+    key = cluster.release, of_slurm
+    if key not in _seen:
         results: dict[str, dict[str, list[Seen]]] = {}
-        rows = scripts(cluster.release)
+        rows = [row for row in scripts(cluster.release) if (row[0] in SLURMS_OWN) == of_slurm]
         for plugin in ("lua", "python"):
             side = Side(cluster, plugin)
             side.start(rows[0][1])
@@ -282,23 +283,17 @@ def observe(cluster: Cluster) -> dict[str, dict[str, list[Seen]]]:
                 if index:
                     side.place(text)
                 results.setdefault(name, {})[plugin] = [side.run(command) for command in commands]
-        _seen[cluster.release] = results
-    return _seen[cluster.release]
-
-
-@cache
-def all_names() -> list[str]:
-    """Return the names of all scripts, whatever the release."""
-    return ["everything", *BROKEN, "reload", *SLURMS_OWN]
+        _seen[key] = results
+    return _seen[key]
 
 
 @pytest.fixture
-def both(cluster: Cluster) -> dict[str, dict[str, list[Seen]]]:
-    """Return the results of all scripts under both plugins."""
-    return observe(cluster)
+def both(cluster: Cluster, script: str) -> dict[str, dict[str, list[Seen]]]:
+    """Return the results of a script, and of those like it, under both plugins."""
+    return observe(cluster, of_slurm=script in SLURMS_OWN)
 
 
-@pytest.mark.parametrize("script", all_names())
+@pytest.mark.parametrize("script", ["everything", *BROKEN, "reload", *moved(*SLURMS_OWN)])
 def test_a_script_does_the_same_under_both_plugins(
     both: dict[str, dict[str, list[Seen]]], cluster: Cluster, script: str
 ) -> None:

@@ -329,7 +329,7 @@ def test_an_upgrade(lent: Site) -> None:
 
 
 def test_a_job_that_outlives_deployments(lent: Site) -> None:
-    """A step whose handlers are needed at its end runs those of the set that it began with, after more deployments than are kept."""
+    """A step whose handlers are needed at its end runs those of its first set, after more sets than are kept."""
     fill(lent, 0)
     lent.root("slurmhooks deploy")
     job = lent.shell("sbatch --parsable --output=/dev/null --wrap='while [ ! -e /opt/end ]; do sleep 0.2; done'").stdout

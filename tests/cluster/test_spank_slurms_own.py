@@ -13,6 +13,8 @@ from slurmhooks.spank.fields import ITEMS
 from tests.cluster.spank.site import HERE, PLUGSTACK, SLURM_CONF, Site, job_id_of
 from tests.cluster.test_spank_failures import ROWS, Result
 
+pytestmark = pytest.mark.moved
+
 ALICE = 2001
 COUNTING = (HERE / "counting.py").read_text()
 MODES = ("python", "manifest")

@@ -9,6 +9,7 @@ import pytest
 
 from slurmhooks.hooks.points import POINTS
 from tests.cluster.conftest import Cluster
+from tests.cluster.turns import moved
 
 pytestmark = pytest.mark.stopped
 
@@ -100,10 +101,23 @@ def read(cluster: Cluster) -> dict[str, str]:
 WAYS = ("", "job_submit", "spank.init", "spank.local_user_init", "spank.task_init", "spank.job_prolog",
         "spank.user_init", "cli_filter.pre_submit", "cli_filter.setup_defaults", "controller_prolog",
         "node.health_check")  # fmt: skip
+OFTEN = [
+    ("", "refuse"),
+    ("job_submit", "bug"),
+    ("spank.init", "bug"),
+    ("spank.task_init", "refuse"),
+    ("spank.job_prolog", "bug"),
+    ("cli_filter.pre_submit", "refuse"),
+    ("controller_prolog", "refuse"),
+    ("node.health_check", "bug"),
+]
+"""One hook of each process that shows texts."""
 
 
-@pytest.mark.parametrize("how", ["refuse", "bug"])
-@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [*OFTEN, *moved(*((name, how) for name in WAYS for how in ("refuse", "bug") if (name, how) not in OFTEN))],
+)
 def test_nothing_acts(site: Cluster, name: str, how: str) -> None:
     """Whatever hook a text passes, the user's terminal, all logs and the reasons of nodes have it escaped."""
     site.put(f"{name} {how}", "/tmp/way")

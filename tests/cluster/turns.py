@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from zlib import crc32
 
+import pytest
+
 TURN = os.environ.get("SLURMHOOKS_TEST_TURN", "")
 """A number of `make test` that grows by one with each commit. Without it all releases have their turn."""
 UNTIL = float(os.environ.get("SLURMHOOKS_TEST_UNTIL", "inf"))
@@ -30,6 +32,11 @@ def releases_of(file: str, releases: Sequence[str], turn: str = TURN) -> Sequenc
     As many successive turns as there are releases use each of them. Files differ, so that each turn has all releases.
     """
     return (releases[(int(turn) + crc32(file.encode())) % len(releases)],) if turn else releases
+
+
+def moved(*cases: object) -> list[object]:
+    """Return cases of a test that only `make rest` has; `make test` finds the same kind of fault by others."""
+    return [pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.moved) for case in cases]
 
 
 def has_time(group: str, expected: float, now: float | None = None) -> bool:

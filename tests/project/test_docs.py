@@ -17,7 +17,7 @@ from slurmhooks.job_submit import constants
 from slurmhooks.job_submit.whole import WholeJob
 from slurmhooks.rules import catalogue
 from slurmhooks.testing import FakeContainer, FakeJob, FakeOptions, FakeRecord, FakeSpank
-from tests.project.docs_pages import DOCS, EXAMPLES, PAGES, PROJECT, REFERENCE, TEXT
+from tests.project.docs_pages import DOCS, EXAMPLES, PAGES, PROJECT, TEXT, reference
 
 SOURCES = "\n".join(
     path.read_text()
@@ -36,12 +36,12 @@ def test_pages_are_in_a_toctree() -> None:
         for line in block.splitlines()
         if line.strip() and not line.startswith(":")
     ]
-    assert sorted(listed) == sorted([*(PAGES.keys() - {"index"}), "reference/index", *REFERENCE])
+    assert sorted(listed) == sorted([*(PAGES.keys() - {"index"}), "reference/index", *reference()])
 
 
 def test_links_lead_somewhere() -> None:
     """Every link to a page or to a heading has its target; forges and MyST create the same anchors for headings."""
-    pages = {**PAGES, **{f"reference/{name}": text for name, text in REFERENCE.items()}}
+    pages = {**PAGES, **{f"reference/{name}": text for name, text in reference().items()}}
     for source, text in pages.items():
         for page, anchor in re.findall(r"\]\((?!https?:)(?:([^)#]*)\.md)?(?:#([\w-]+))?\)", text):
             target = os.path.normpath(os.path.join(os.path.dirname(source), page)) if page else source
@@ -67,7 +67,7 @@ def test_has_one_sentence_a_line() -> None:
 
 def test_tables_are_whole() -> None:
     """Each row of a table has as many cells as its head; Sphinx would drop additional cells."""
-    for name, text in {**PAGES, **REFERENCE}.items():
+    for name, text in {**PAGES, **reference()}.items():
         for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
             rows_ = [re.sub(r"\\\||`[^`]*`", "", line).count("|") for line in block.splitlines()]
             assert len(set(rows_)) == 1, f"{name}: {block}"

@@ -19,7 +19,7 @@ from slurmhooks.hooks.points import CONTEXTS, HOOKS
 from slurmhooks.job_submit import constants, model
 from slurmhooks.spank import fields as spank_fields
 from slurmhooks.spank.model import Spank
-from tests.project.docs_pages import PROJECT, REFERENCE
+from tests.project.docs_pages import PROJECT, reference
 
 
 def first_cells(text: str) -> list[str]:
@@ -29,17 +29,17 @@ def first_cells(text: str) -> list[str]:
 
 def test_reference_has_every_hook() -> None:
     """Each hook has a row, and each callback and context has one."""
-    cells = first_cells(REFERENCE["hooks"])
+    cells = first_cells(reference()["hooks"])
     assert [cell for cell in cells if cell.startswith("hook.")] == [
         f"hook.{name}" for name in sorted(HOOKS, key=lambda name: (name.startswith("spank."), name.startswith("cli_")))
     ]
     for place in PLACES:
-        assert f"| `{place.callback}` | `{place.context}` |" in REFERENCE["hooks"]
+        assert f"| `{place.callback}` | `{place.context}` |" in reference()["hooks"]
 
 
 def test_reference_has_every_item() -> None:
     """Each item of spank_item_t has a row, with its type."""
-    cells = [cell.partition("(")[0] for cell in first_cells(REFERENCE["spank-items"])]
+    cells = [cell.partition("(")[0] for cell in first_cells(reference()["spank-items"])]
     assert cells == [item.name for item in spank_fields.ITEMS]
     assert set(cells) <= set(dir(Spank))
 
@@ -56,7 +56,7 @@ def is_importable(name: str) -> bool:
 
 def test_what_sphinx_describes_exists() -> None:
     """Each name that a page hands to autodoc can be imported; Sphinx itself may not be installed here."""
-    names = set(re.findall(r"^\.\. auto\w+:: (\S+)", "".join(REFERENCE.values()), re.MULTILINE))
+    names = set(re.findall(r"^\.\. auto\w+:: (\S+)", "".join(reference().values()), re.MULTILINE))
     assert len(names) > 20
     assert [name for name in sorted(names) if not is_importable(name)] == []
 
@@ -82,7 +82,7 @@ JOB_ARRAY_TASK_ID
 
 def test_reference_has_all_of_spank_h() -> None:
     """Each callback, item and function of spank.h of Slurm 26.05 has a row that says since when and where it works."""
-    text = REFERENCE["spank-releases"]
+    text = reference()["spank-releases"]
     cells = first_cells(text)
     assert len(cells) == len(set(cells))
     assert set(cells) == {
@@ -103,7 +103,7 @@ def test_reference_has_all_of_spank_h() -> None:
 @pytest.mark.parametrize(("name", "view"), fields.TABLES.items())
 def test_reference_has_every_field(name: str, view: type) -> None:
     """Each field of each view has a row with a description."""
-    section = REFERENCE["job-fields"].split(f"\n## {name}\n")[1].split("\n## ")[0]
+    section = reference()["job-fields"].split(f"\n## {name}\n")[1].split("\n## ")[0]
     cells = first_cells(section)
     others = {"argv", "bounds", "environment", "spank_job_env"}  # properties of the class
     wanted = set(rows.rows(view)) | (others if view is fields.JobFields else set())
@@ -116,7 +116,7 @@ def test_reference_has_every_field(name: str, view: type) -> None:
 
 def test_reference_has_every_constant() -> None:
     """Each member of each enumeration has a row."""
-    assert set(first_cells(REFERENCE["constants"])) == {
+    assert set(first_cells(reference()["constants"])) == {
         item for kind in constants.KINDS.values() for item in kind.__members__
     }
 
@@ -124,14 +124,14 @@ def test_reference_has_every_constant() -> None:
 def test_reference_has_every_key() -> None:
     """Each key of slurmhooks.toml has a row, below its section."""
     for name, section in config.sections().items():
-        part = REFERENCE["configuration"].split(f"\n## [{name}]\n")[1].split("\n## ")[0]
+        part = reference()["configuration"].split(f"\n## [{name}]\n")[1].split("\n## ")[0]
         assert first_cells(part) == list(section.model_fields)
 
 
 def test_reference_has_every_option() -> None:
     """Each option of each verb has a row, below its verb, and no path of this machine is in it."""
     for verb, command in commands():
-        part = REFERENCE["command-line"].split(f"\n## slurmhooks {verb}\n")[1].split("\n## ")[0]
+        part = reference()["command-line"].split(f"\n## slurmhooks {verb}\n")[1].split("\n## ")[0]
         assert first_cells(part) == [option.opts[0] for option in command.params if isinstance(option, click.Option)]
-    assert str(PROJECT) not in "".join(REFERENCE.values())
-    assert sys.prefix not in "".join(REFERENCE.values())
+    assert str(PROJECT) not in "".join(reference().values())
+    assert sys.prefix not in "".join(reference().values())

@@ -12,10 +12,10 @@ from slurmhooks.config import controller, keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from slurmhooks.config.sections import Node, RuleDefaults
+    from slurmhooks.config.sections import Config, Node, RuleDefaults
     from slurmhooks.hooks.rollout import Rollout
 
 TABLES = {
@@ -89,3 +89,27 @@ class Plain:
     def rollouts(self) -> dict[str, Rollout]:
         """Return the modes of handlers: none."""
         return {}
+
+
+class Checked(Plain):
+    """A file with ready-made rules, health checks or modes of handlers, after its model has checked it.
+
+    Attributes:
+        rule: the rules, as instances of their classes; so are exemptions.
+    """
+
+    node = None  # type: ignore[assignment]
+
+    def __init__(self, read: Config, checked: Iterable[Any], exemptions: Iterable[Any]) -> None:
+        """Store what the model has read, and what slurmhooks.rules.catalogue has checked of it."""
+        for name in TABLES:
+            setattr(self, name, SimpleNamespace(**values(name, getattr(read, name))))
+        self.rule: Any = tuple(checked)
+        defaults = SimpleNamespace(**dict(read.rules.defaults))
+        rules: Any = SimpleNamespace(**vars(self.rules), defaults=defaults, exemptions=tuple(exemptions))
+        self.rules = rules
+        self._rollouts = read.rollouts()
+
+    def rollouts(self) -> dict[str, Rollout]:
+        """Return the modes of handlers."""
+        return self._rollouts

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks.config import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from slurmhooks.config.controller import RuleTexts, Workers
     from slurmhooks.config.model import Config
 
 
-OTHERS = ("hooks", "collect", "has_model", "has_rules")
+OTHERS = ("hooks", "collect", "kinds")
 """What settings have besides tables of the configuration."""
 
 
@@ -27,8 +27,7 @@ class Settings:
         rules: ``[rules]``, which is about texts of rules; other points than job_submit have no rules.
         hooks: the id of the set.
         collect: what the collector is to do (slurmhooks/collector/collector.py); empty: nothing.
-        has_model: the configuration is one that only its model reads.
-        has_rules: it has ready-made rules, for this plugin point.
+        kinds: the modules of the ready-made rules, for this plugin point; empty: there are none.
     """
 
     def __init__(
@@ -37,8 +36,7 @@ class Settings:
         rules: RuleTexts | None = None,
         hooks: str = "",
         collect: Mapping[str, Any] | None = None,
-        has_model: bool = False,
-        has_rules: bool = False,
+        kinds: Sequence[str] = (),
     ) -> None:
         """Store them; the defaults are for tests and replays."""
         quiet = {"rule_ids": False, "notices": "always"}
@@ -46,18 +44,16 @@ class Settings:
         self.rules: RuleTexts = plain.table("rules", quiet) if rules is None else rules
         self.hooks = hooks
         self.collect: Mapping[str, Any] = {} if collect is None else collect
-        self.has_model = has_model
-        self.has_rules = has_rules
+        self.kinds = kinds
 
     @classmethod
     def of(cls, config: Config, section: str, hooks: str, collect: Mapping[str, Any] | None = None) -> Settings:
         """Return the settings of a section, with the id of the set, and orders for the collector."""
         own: Any = SimpleNamespace(**plain.values(section, getattr(config, section)))
-        has_model = not isinstance(config, plain.Plain)
         if section != "job_submit":
-            return cls(own, hooks=hooks, collect=collect, has_model=has_model)
+            return cls(own, hooks=hooks, collect=collect)
         rules = plain.table("rules", plain.values("rules", config.rules))
-        return cls(own, rules, hooks, collect, has_model, bool(config.rule))
+        return cls(own, rules, hooks, collect, sorted({type(rule).__module__ for rule in config.rule}))
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Settings:

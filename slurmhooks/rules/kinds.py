@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -14,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from slurmhooks.values import Unlimited
-
-LABEL = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
 
 
 def shown_time(minutes: int | Unlimited) -> str:

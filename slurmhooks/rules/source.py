@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.config import headings
+from slurmhooks.config.plain import Checked
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.fields.rows import release_of
 from slurmhooks.files import slurm_conf, trusted
@@ -14,7 +15,6 @@ from slurmhooks.handlers.exempted import NOT_CONCERNED, Exempted
 from slurmhooks.handlers.registry import Handler
 from slurmhooks.hooks.points import HOOKS
 from slurmhooks.hooks.rollout import ENFORCE, Rollout
-from slurmhooks.rules import catalogue
 from slurmhooks.rules.base import NotConcerned
 from slurmhooks.rules.request import Request, Site
 from slurmhooks.rules.typed import ROWS
@@ -45,10 +45,7 @@ def handlers(read: Config, path: Path) -> list[Handler]:
     Raises:
         LoadError: a rule is invalid, or needs what this build lacks.
     """
-    try:
-        switched_on = catalogue.of_config(path, read)
-    except ConfigError as error:
-        raise LoadError(error.findings) from None
+    switched_on = _rules(read, path)
     lines = headings.lines(str(path), len(switched_on), "rule")
     site = Site({0, slurm_conf.slurm_user()}, read.rules.defaults.default_partition)
     made = []
@@ -76,6 +73,20 @@ def handlers(read: Config, path: Path) -> list[Handler]:
     if findings:
         raise LoadError(findings)
     return made
+
+
+def _rules(read: Config, path: Path) -> list[Rule]:
+    """Return the rules of a configuration; raise LoadError if one is invalid."""
+    if not isinstance(read, Checked):
+        from slurmhooks.rules import catalogue  # its import of pydantic takes longer than the rest
+
+        try:
+            return catalogue.of_config(path, read)
+        except ConfigError as error:
+            raise LoadError(error.findings) from None
+    for rule in read.rule:
+        rule.exempt(read.rules.exemptions)
+    return list(read.rule)
 
 
 def _absent(rule: Rule, path: Path, line: int) -> list[str]:

@@ -14,16 +14,17 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.job_submit.strings import mem_str_to_mib, time_str2mins
-from slurmhooks.rules.kinds import LABEL
 from slurmhooks.rules.typed import AMOUNTS_LIMITED, AMOUNTS_NAMED, NUMBERS, READABLE, ROWS, WRITABLE
 from slurmhooks.values import Unlimited
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from pydantic.fields import FieldInfo
 
-HOURS = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-4]):([0-5]\d)")
+LABEL = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
+URL = re.compile(r"https?://[^\s/]\S*")
+HOURS = re.compile(r"(?!(.+)-\1$)([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-4]):[0-5]\d")
 
 
 def _minutes(value: Any) -> Any:
@@ -46,35 +47,21 @@ def _moment(value: Any) -> Any:
     return value
 
 
-def _label(value: str) -> str:
-    if not LABEL.fullmatch(value):
-        raise ValueError("must consist of letters, digits, '.', '_' and '-'")
-    return value
+def _only(fits: Callable[[str], object], fault: str) -> AfterValidator:
+    """Return what refuses texts that do not fit, and says why."""
 
+    def check(value: str) -> str:
+        if not fits(value):
+            raise ValueError(fault)
+        return value
 
-def _url(value: str) -> str:
-    if not re.match(r"https?://[^\s/]", value) or re.search(r"\s", value):
-        raise ValueError("must be a URL that begins with http:// or https://")
-    return value
+    return AfterValidator(check)
 
 
 def _path(value: str) -> str:
     if not value.startswith("/"):
         raise ValueError("must be an absolute path")
     return value.rstrip("/") or "/"
-
-
-def _hours(value: str) -> str:
-    parts = HOURS.fullmatch(value)
-    if parts is None or parts[1] + parts[2] == parts[3] + parts[4]:
-        raise ValueError('must be a time of day, as in "22:00-06:00"')
-    return value
-
-
-def _line(value: str) -> str:
-    if not value.isprintable():
-        raise ValueError("must be one line")
-    return value
 
 
 def _is_value(value: Any) -> Any:
@@ -110,9 +97,9 @@ def _field_schema(names: Collection[str]) -> WithJsonSchema:
 Word = Annotated[str, Field(min_length=1)]
 Words = Annotated[tuple[Word, ...], Field(strict=False)]
 """A list of names or patterns."""
-Line = Annotated[str, AfterValidator(_line)]
-Label = Annotated[str, AfterValidator(_label)]
-Url = Annotated[str, AfterValidator(_url)]
+Line = Annotated[str, _only(str.isprintable, "must be one line")]
+Label = Annotated[str, _only(LABEL.fullmatch, "must consist of letters, digits, '.', '_' and '-'")]
+Url = Annotated[str, _only(URL.fullmatch, "must be a URL that begins with http:// or https://")]
 AbsolutePath = Annotated[str, AfterValidator(_path)]
 AbsolutePaths = Annotated[tuple[AbsolutePath, ...], Field(strict=False)]
 Count = Annotated[int, Field(ge=0, lt=1 << 31)]
@@ -127,7 +114,7 @@ Mebibytes = Annotated[int, BeforeValidator(_mebibytes), Field(ge=1, lt=1 << 43),
 """An amount of memory: MiB, or a text in the notation of --mem."""
 Moment = Annotated[datetime | date, BeforeValidator(_moment)]
 """A day, or a time; without a time zone, in that of slurmctld."""
-TimeOfDay = Annotated[str, AfterValidator(_hours)]
+TimeOfDay = Annotated[str, _only(HOURS.fullmatch, 'must be a time of day, as in "22:00-06:00"')]
 Day = Literal["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 
 Readable = Annotated[str, _exists(READABLE), _field_schema(READABLE)]

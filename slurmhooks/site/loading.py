@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from slurmhooks.config.model import Config
     from slurmhooks.handlers.loader import Source
     from slurmhooks.handlers.registry import Handler, Registry
+    from slurmhooks.site.sources import ReadChecked
 
     Scripts = Callable[[Config, Path], list[Source]]
     """Returns the sources in other languages that a configuration names for a plugin point; they come first."""
@@ -106,13 +107,16 @@ def have_modes(hooks: Container[str]) -> bool:
     return any(name in hooks for name, spec in HOOKS.items() if spec.has_modes)
 
 
-def of_config(link: Path, scripts: Scripts | None = None, *, whole: bool = True) -> Configured:
+def of_config(
+    link: Path, scripts: Scripts | None = None, *, whole: bool = True, checked: ReadChecked | None = None
+) -> Configured:
     """Return what a configuration names.
 
     Args:
         link: path of the file, which may be a link.
         scripts: adds what the configuration names in other languages.
         whole: see slurmhooks.site.sources.located_config().
+        checked: see there.
 
     Raises:
         ConfigError: it is invalid, or another user could have written it.
@@ -120,7 +124,7 @@ def of_config(link: Path, scripts: Scripts | None = None, *, whole: bool = True)
     """
     from slurmhooks.site import sources as site
 
-    path, config = site.located_config(link, whole=whole)
+    path, config = site.located_config(link, whole=whole, checked=checked)
     return Configured(path, config, site.sources_of(path, config), scripts(config, path) if scripts is not None else ())
 
 

@@ -15,7 +15,7 @@ from slurmhooks.files import sums
 from slurmhooks.files.watch import LoadedHandler, Watch
 from slurmhooks.hooks.points import HOOKS
 from slurmhooks.log import log
-from slurmhooks.site import loading
+from slurmhooks.site import checked, loading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping
@@ -54,7 +54,8 @@ def load(
         LoadError: a hook file is invalid, a handler that the configuration requires is missing, or the set that is in
             force is not what was deployed.
     """
-    named = loading.of_config(path, scripts, whole=loading.have_modes(hooks))
+    whole = loading.have_modes(hooks)
+    named = loading.of_config(path, scripts, whole=whole, checked=checked.read if whole else None)
     damaged, finding = sums.damage(str(named.path))
     watch.configuration = str(named.path)
     if prepare is not None and named.path.name not in damaged:

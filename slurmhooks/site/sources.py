@@ -9,15 +9,19 @@ from _stat import S_ISREG
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import home, paths, slurm_conf, trusted
 from slurmhooks.handlers import loader
+from slurmhooks.log import log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
     from typing import Any
 
     from slurmhooks.config.model import Config
+    from slurmhooks.config.plain import Checked
     from slurmhooks.handlers.loader import Source
+
+    ReadChecked = Callable[[str], Checked | str]
 
 FILE_NAME = home.SOURCE
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -88,7 +92,7 @@ def read_config() -> Config:
     return _located_config(config_name(), whole=False)[1]
 
 
-def located_config(link: Path, *, whole: bool = True) -> tuple[Path, Config]:
+def located_config(link: Path, *, whole: bool = True, checked: ReadChecked | None = None) -> tuple[Path, Config]:
     """Return the path of a configuration, see :func:`located`, and its content; no content if it does not exist.
 
     The model, whose import is slow, reads only what slurmhooks.config.plain does not read, and says what is invalid.
@@ -97,27 +101,35 @@ def located_config(link: Path, *, whole: bool = True) -> tuple[Path, Config]:
         link: the path, which may be a link.
         whole: also what only job_submit's workers, health checks and commands read, such as rules; otherwise it is as
             if the file had none.
+        checked: returns what was checked at deployment, or why it cannot be used.
 
     Raises:
         ConfigError: it is invalid, cannot be read, or is a dangling link; or another user could have written it.
     """
-    path, config = _located_config(str(link), whole=whole)
+    path, config = _located_config(str(link), whole=whole, checked=checked)
     return type(link)(path), config
 
 
-def _located_config(link: str, *, whole: bool) -> tuple[str, Config]:
+def _located_config(link: str, *, whole: bool, checked: ReadChecked | None = None) -> tuple[str, Config]:
     """Return what :func:`located_config` returns, without the module pathlib."""
     from slurmhooks.config import plain
 
     path = located(link)
     _refuse_hidden(path)
-    tables = _plain_tables(path, whole=whole)
-    read: Any = plain.Plain(tables) if tables is not None else None
+    read: Any = None
+    if checked is not None:
+        read = checked(path)
+        if not isinstance(read, str):
+            return path, read
+    why, tables = read, _plain_tables(path, whole=whole)
+    read = plain.Plain(tables) if tables is not None else None
     if read is None:
         from pathlib import Path
 
         from slurmhooks.config import model
 
+        if why is not None:
+            log.info("%s: slurmhooks.toml is checked again, which takes longer; 'slurmhooks install' repairs that", why)
         read = model.read(Path(path))
     return path, read
 

@@ -165,14 +165,11 @@ def load_again(name: str, watch: Watch, announce: Announce) -> Service:
             raise LoadError([misfit])
 
 
-MODEL = "slurmhooks.config.model"
-
-
 def complete(name: str, settings: Settings) -> str | None:
     """Import what only some handlers need, for the generations to come, when slurmctld no longer waits.
 
-    A generation imports it where it is needed, each one anew if its supervisor has not: a model and the rules take
-    longer than all else. The supervisor of a site without them is spared their memory.
+    A generation imports it where it is needed, each one anew if its supervisor has not: rules take longer than all
+    else. The supervisor of a site without them is spared their memory.
 
     Args:
         name: ``module:function``; the module's ``LATER`` has the names of the modules, and its ``RULES`` those that
@@ -184,8 +181,7 @@ def complete(name: str, settings: Settings) -> str | None:
     """
     entry = importlib.import_module(name.partition(":")[0])
     later = [*getattr(entry, "LATER", ())]
-    later += [MODEL] if settings.has_model else []
-    later += getattr(entry, "RULES", ()) if settings.has_rules else ()
+    later += (*getattr(entry, "RULES", ()), *settings.kinds) if settings.kinds else ()
     missing = [module for module in later if module not in sys.modules]
     if missing and (misfit := identity.misfit()) is not None:
         return misfit

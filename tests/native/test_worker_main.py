@@ -23,7 +23,7 @@ from slurmhooks.worker.__main__ import preload
 name = sys.argv[1]
 preload(name)
 if "complete" in sys.argv:
-    interface.complete(name, SimpleNamespace(has_model=True, has_rules=True))
+    interface.complete(name, SimpleNamespace(kinds=["slurmhooks.rules.ready.times"]))
 before = set(sys.modules)
 interface.entry(name)(Watch(), lambda settings: None)
 print(*{module.partition(".")[0] for module in set(sys.modules) - before})

@@ -13,11 +13,15 @@ from pathlib import Path
 from slurmhooks.burst_buffer import script
 from slurmhooks.cli import build_record, configuration, controllers, manifests
 from slurmhooks.cli.bundles import contents, history, packages
+from slurmhooks.cli.bundles.archive import File
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.checks import report
 from slurmhooks.cli.child import in_child
 from slurmhooks.cli.findings import Findings
-from slurmhooks.site import manifest
+from slurmhooks.config.plain import Checked, Plain
+from slurmhooks.files import home
+from slurmhooks.site import checked, manifest
+from slurmhooks.site import sources as site
 
 
 def complete(store: Store) -> list[str]:
@@ -108,11 +112,11 @@ def prepare(store: Store, event: history.Event, folder: Path | None, *, asks: bo
         findings += contents.other_lines(store.place(bundle), store.sysconfdir)
     if event.undo and not examined.handlers:
         findings.append(f"{bundle} has no handlers: 'slurmhooks rollback {bundle}' puts it in force all the same")
-    if asks and not findings:
-        findings = controllers.prepare(store.sysconfdir, bundle)
+    if not findings:
+        store.write_derived(bundle, examined.derived)
+        findings = controllers.prepare(store.sysconfdir, bundle) if asks else []
     if findings:
         raise Findings([*findings, _stays(bundle, event.before)])
-    store.write_derived(bundle, examined.derived)
     return examined.notes
 
 
@@ -165,7 +169,7 @@ class Examined:
     handlers: list[report.Row]
     notes: list[str]
     findings: list[str]
-    derived: dict[str, bytes]
+    derived: dict[str, File]
 
 
 def _examined(store: Store, bundle: str, folder: Path | None, *, judge: bool) -> Examined:
@@ -188,12 +192,29 @@ def _examined(store: Store, bundle: str, folder: Path | None, *, judge: bool) ->
 def _examine(stage: Path, folder: Path | None, judge: bool) -> Examined:
     loaded, result = report.of_whole_site(stage, folder, staged=True) if judge else report.of_loading(stage, folder)
     record = build_record.BuildRecord.load(folder) if folder is not None else None
-    derived = {}
+    derived: dict[str, File] = {}
     if record is not None and folder is not None and not result.findings:
-        derived[manifest.FILE_NAME] = manifests.content_of(loaded, record)
+        derived[manifest.FILE_NAME] = File(manifests.content_of(loaded, record))
         program = folder / build_record.BURST_BUFFER
-        derived[script.FILE_NAME] = script.render(program, loaded.burst_buffer, loaded.registry)
+        derived[script.FILE_NAME] = File(script.render(program, loaded.burst_buffer, loaded.registry))
+        derived |= _checked(Path(stage, home.SET).resolve(), record.sources)
     return Examined(result.handlers, result.notes, result.findings, derived)
+
+
+def _checked(folder: Path, sources: str) -> dict[str, File]:
+    """Return the configuration of a set as its model has checked it, for those who may read what it is made from."""
+    path, read = site.located_config(folder / home.SOURCE)
+    if isinstance(read, Plain):
+        return {}
+    from slurmhooks.rules import catalogue, checking  # need pydantic, whose import is slow
+
+    files = [File.read(folder / name) for name in (home.SOURCE, *contents.maps(read))]
+    groups = {file.group for file in files if file.is_private}
+    if len(groups) > 1:  # nobody may read them all, except root
+        return {}
+    exemptions, _ = checking.exemptions_of(path, read.rules.exemptions, ())
+    content = checked.sealed(Checked(read, catalogue.of_config(path, read), exemptions), sources)
+    return {checked.FILE_NAME: File(content, bool(groups), *groups)}
 
 
 def handlers_of(store: Store, bundle: str) -> list[report.Row]:

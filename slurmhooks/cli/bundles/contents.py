@@ -61,7 +61,7 @@ def collect(
         contents.matches(pattern, "[hooks] paths")
     for pattern in read.hooks.data:
         contents.matches(pattern, "[hooks] data")
-    for name in _maps(read):
+    for name in maps(read):
         contents.file(name, "[[rule]] map")
     for section in ("job_submit", "scrun", "cli_filter"):
         script = getattr(read, section).lua
@@ -112,7 +112,7 @@ def _named_twice(files: Iterable[str], base: Path) -> list[str]:
     ]
 
 
-def _maps(read: "Config") -> list[str]:
+def maps(read: "Config") -> list[str]:
     """Return the map files that rules name, each once; see slurmhooks.rules.maps."""
     return list(dict.fromkeys(name for table in read.rule if isinstance(name := table.get("map"), str)))
 
@@ -333,7 +333,7 @@ class _Contents:
         inner = _Contents(path, self._in_store, self._reads)
         for pattern in (*read.hooks.paths, *read.hooks.data):
             inner.matches(pattern, f"{name}: [hooks]")
-        for map_file in _maps(read):
+        for map_file in maps(read):
             inner.file(map_file, f"{name}: [[rule]] map")
         for folder in read.hooks.packages:
             inner.folder(folder)

@@ -198,16 +198,17 @@ class Store:
         durable.force(self._sets)
         return bundle
 
-    def write_derived(self, bundle: str, derived: Mapping[str, bytes]) -> None:
+    def write_derived(self, bundle: str, derived: Mapping[str, File]) -> None:
         """Write what processes read of a set that was verified: the sums of its files, and what was made from them.
 
         Args:
             bundle: the id of the set.
-            derived: contents by the names of hidden files.
+            derived: by the names of hidden files.
         """
         sums.write(str(self.place(bundle)))
-        for name, content in derived.items():
-            durable.write(self.place(bundle) / name, content, 0o444)
+        user = slurm_conf.user_in(slurm_conf.file_in(str(self.sysconfdir)))
+        for name, file in derived.items():
+            file.write(self.place(bundle) / name, user)
 
     def content_id(self, bundle: str) -> str:
         """Return the id of the present files of a set, which differs from its id if they were changed."""

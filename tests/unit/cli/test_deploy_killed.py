@@ -136,7 +136,7 @@ class Trial:
         done = self.call(*command)
         assert Store(self.site.etc).unfinished is None
         hidden = [path.name for path in self.site.etc.rglob(".*") if path.name != ".lock"]
-        derived = ("manifest", "packages", "sums", "burst_buffer.lua")
+        derived = ("checked", "manifest", "packages", "sums", "burst_buffer.lua")
         assert [name for name in hidden if not name.lstrip(".").startswith(derived)] == [], done.output
         assert done.exit_code or "up to date" in self.site.check().output
         return bool(done.exit_code == 0)

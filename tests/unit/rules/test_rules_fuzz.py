@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """No request, however odd, makes a rule fail: it accepts, changes or refuses it."""
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slurmhooks.config import model as config
+from slurmhooks.config.plain import Checked
 from slurmhooks.fields.constants import MailType
 from slurmhooks.handlers import dispatch, loader
 from slurmhooks.handlers.registry import Registry
-from slurmhooks.rules import asking, describe, source
+from slurmhooks.rules import asking, catalogue, describe, source
 from slurmhooks.rules.catalogue import RULES
-from slurmhooks.testing import FakeJob, FakeRecord, fake_jobs, fake_partitions, fake_reservations
+from slurmhooks.testing import FakeJob, FakeRecord, fake_jobs, fake_partitions, fake_reservations, run
 from slurmhooks.values import UNLIMITED
 from slurmhooks.workshop.testing.log_capture import CapturedLog
+from tests.bench.rules import toml
 
 TABLES = {
     "partitions": fake_partitions({"debug": {"flag_default": True}}),
@@ -101,6 +104,20 @@ def registries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Registry]:
     return made
 
 
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Registry, Registry]]:
+    """The same, and the rules of the benchmark: as they were checked, and as a worker reads them from a set."""
+    made = {}
+    examples = {name: describe.example(kind) for name, kind in RULES.items()}
+    for name, text in {**examples, "all kinds of the benchmark": toml(60)}.items():
+        path: Path = tmp_path_factory.mktemp("checked") / "slurmhooks.toml"
+        path.write_text(text)
+        read = config.read(path)
+        checked: Any = pickle.loads(pickle.dumps(Checked(read, catalogue.of_config(path, read), ())))
+        made[name] = (loader.load(source.sources(read, path)), loader.load(source.sources(checked, path)))
+    return made
+
+
 @pytest.fixture
 def answered(monkeypatch: pytest.MonkeyPatch) -> None:
     """A budget service that accepts everything."""
@@ -128,3 +145,23 @@ def test_no_request_makes_a_rule_fail(
                 outcome = dispatch.run([handler], arguments, job)
             assert outcome.error_id is None, (name, captured.lines)
             assert outcome.passed or outcome.text, name
+
+
+@pytest.mark.usefixtures("answered")
+@settings(max_examples=20)
+@given(fields=FIELDS, memory=MEMORY, record=RECORDS, modify=st.booleans())
+def test_rules_of_a_set_decide_the_same(
+    pairs: dict[str, tuple[Registry, Registry]],
+    fields: dict[str, Any],
+    memory: dict[str, Any],
+    record: dict[str, Any],
+    modify: bool,
+) -> None:
+    """Rules that a worker reads from a set decide about each request as those that have just been checked."""
+    hook = "job_modify" if modify else "job_submit"
+    more: Any = TABLES | {f"{hook[4:]}_uid": 1000} | ({"record": FakeRecord(**record)} if modify else {})
+    for name, both in pairs.items():
+        results = [
+            run(registry, hook, job=FakeJob(**fields, **memory), **more) for registry in both if registry.handlers(hook)
+        ]
+        assert [vars(each) for each in results[1:]] == [vars(each) for each in results[:1]], name

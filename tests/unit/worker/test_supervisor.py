@@ -66,14 +66,14 @@ def test_a_process_that_a_hook_file_has_forked(supervisor: Supervisor) -> None:
 
 @pytest.mark.parametrize(
     ("needs", "imported"),
-    [({}, ""), ({"has_model": True}, "model"), ({"has_model": True, "has_rules": True}, "model rules")],
-    ids=["plain", "model", "rules"],
+    [({}, ""), ({"kinds": ["cmd"]}, "rules kind")],
+    ids=["plain", "rules"],
 )
 def test_what_rules_need_is_imported_once(
-    supervisor: Supervisor, tmp_path: Path, needs: dict[str, bool], imported: str
+    supervisor: Supervisor, tmp_path: Path, needs: dict[str, list[str]], imported: str
 ) -> None:
-    """Once a set serves, a later generation finds what it needs of model and rules imported, and nothing else of it."""
-    seen, names = tmp_path / "seen", {"model": "slurmhooks.config.model", "rules": "colorsys"}
+    """Once a set serves, a later generation finds what its rules need imported, and nothing else of it."""
+    seen, names = tmp_path / "seen", {"rules": "colorsys", "kind": "cmd"}
     has = " + ".join(f"({word!r} in sys.modules) * '{short} '" for short, word in names.items())
     load = f"import sys; open({str(seen)!r}, 'a').write(({has}).strip() + chr(10))"
     supervisor.put(load=load, needs=needs)
@@ -181,7 +181,7 @@ def test_a_child_that_cannot_begin(supervisor: Supervisor) -> None:
 
 def test_modules_of_two_builds_do_not_meet(supervisor: Supervisor) -> None:
     """If the package is replaced before all modules are imported, the generation in service is the last one."""
-    needs = {"has_rules": True}
+    needs = {"kinds": ["cmd"]}
     supervisor.put(needs=needs)
     upgraded = "from slurmhooks import identity; identity.here = iter(('same', 'same', 'newer')).__next__;"
     supervisor.start(hurried=f"{HURRIED} {upgraded}")

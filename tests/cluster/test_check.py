@@ -43,7 +43,6 @@ def check(site: Site) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.one_release("26.05")
 def test_hooks_that_slurmctld_would_not_call(site: Site) -> None:
     """check ends with 1 and prints the line that slurm.conf needs; once the line is back, it has no finding."""
     code, said = check(site)

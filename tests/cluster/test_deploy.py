@@ -15,6 +15,8 @@ from tests.cluster.spank.site import PLUGIN, Site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.one_release("24.11", "26.05")
+
 PAGE = Path(__file__).parents[2] / "docs" / "deploy.md"
 VERSION = re.compile(r"version (\d) in the file, (\d) in the package, (\d) in the other file")
 FIRST = """
@@ -100,7 +102,6 @@ def status(site: Site, *options: str) -> Any:
     return json.loads(site.cluster.root("slurmhooks", "status", "--json", *options).stdout)
 
 
-@pytest.mark.one_release("24.11")
 def test_jobs_meet_one_version(site: Site) -> None:
     """While versions are deployed, each job is refused by one version as a whole; afterwards the latest is in force."""
     site.root("rm -f /opt/stop; : > /opt/said; chmod 666 /opt/said")
@@ -120,7 +121,6 @@ def test_jobs_meet_one_version(site: Site) -> None:
     assert [line for line in lines if VERSION.search(line) is None] == []
 
 
-@pytest.mark.one_release("24.11")
 def test_what_check_refuses(site: Site) -> None:
     """A bundle that the daemons would not load changes nothing."""
     site.root("slurmhooks deploy /root/1.tar; cp -r /root/site2 /root/bad; echo 'def (' >> /root/bad/hooks.d/b.py")
@@ -134,7 +134,6 @@ def test_what_check_refuses(site: Site) -> None:
     assert refused(site) == "1"
 
 
-@pytest.mark.one_release("24.11")
 @pytest.mark.parametrize("folder", ["/etc/slurm", "/etc/slurm/slurmhooks.d"])
 def test_a_folder_that_is_mounted_read_only(site: Site, folder: str) -> None:
     """`deploy` and `rollback` say so, end with 1 and change nothing; `status` reports what is in force.
@@ -163,7 +162,6 @@ def test_a_folder_that_is_mounted_read_only(site: Site, folder: str) -> None:
     assert refused(site) == "1"
 
 
-@pytest.mark.one_release("24.11")
 def test_a_configuration_that_is_mounted(site: Site) -> None:
     """A slurmhooks.toml that cannot be replaced is a source like any other: a set comes into force beside it."""
     toml = "/etc/slurm/slurmhooks.toml"
@@ -176,7 +174,6 @@ def test_a_configuration_that_is_mounted(site: Site) -> None:
         site.root(f"umount -l {toml}")
 
 
-@pytest.mark.one_release("24.11")
 def test_killed(site: Site) -> None:
     """Wherever `deploy` is killed, jobs meet one version as a whole, and the next `deploy` succeeds."""
     site.root("slurmhooks deploy /root/1.tar")
@@ -187,7 +184,6 @@ def test_killed(site: Site) -> None:
     assert refused(site) == "2"
 
 
-@pytest.mark.one_release("24.11")
 def test_rollback(site: Site) -> None:
     """The previous version is in force again, in slurmctld and in new steps."""
     site.root("slurmhooks deploy /root/1.tar; slurmhooks deploy /root/2.tar")
@@ -196,7 +192,6 @@ def test_rollback(site: Site) -> None:
     assert site.root("srun -w n1 sh -c 'echo $VERSION'").strip() == "1"
 
 
-@pytest.mark.one_release("24.11")
 def test_the_page(site: Site) -> None:
     """The commands of the page work, one after the other."""
     site.root("slurmhooks deploy /root/2.tar; rm -rf /root/site; cp -r /root/site2 /root/site")
@@ -208,7 +203,6 @@ def test_the_page(site: Site) -> None:
     assert refused(site) == "2"
 
 
-@pytest.mark.one_release("24.11", "26.05")
 def test_a_node_without_configuration(site: Site) -> None:
     """slurmctld sends a bundle to a configless node in a prolog; status names the node while it has another bundle.
 

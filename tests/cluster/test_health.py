@@ -240,7 +240,6 @@ def test_contexts_say_what_jobs_have_of_the_node(lab: Lab) -> None:
     assert loads == [{"idle"}, {"alloc"}]
 
 
-@pytest.mark.one_release("24.11")
 def test_a_broken_file_drains_nothing(lab: Lab) -> None:
     """The node keeps its state, drained or not, while a file of the set does not load; the log says what is wrong."""
     lab.configure(hooks=HOOKS + "\nif os.path.exists('/tmp/broken'): raise KeyError('typo')\n")
@@ -256,7 +255,6 @@ def test_a_broken_file_drains_nothing(lab: Lab) -> None:
     assert lab.state("n2") == (False, None)
 
 
-@pytest.mark.one_release("24.11")
 def test_a_hanging_file_system_drains(lab: Lab) -> None:
     """The run ends in its time, the other checks have run, and the node has the reason."""
     lab.cluster.put(MOUNT, "/opt/stuck_mount.py")
@@ -271,7 +269,6 @@ def test_a_hanging_file_system_drains(lab: Lab) -> None:
     lab.cluster.root("rm", "-rf", STATES)
 
 
-@pytest.mark.one_release("24.11")
 def test_without_slurmctld(lab: Lab) -> None:
     """A node keeps its state while slurmctld is away; if slurmctld is killed during a run, the next run finishes it."""
     lab.say("sick", "n1", "disk is full")
@@ -288,7 +285,6 @@ def test_without_slurmctld(lab: Lab) -> None:
     assert lab.state("n1") == (True, "fan is loud")
 
 
-@pytest.mark.one_release("24.11")
 @pytest.mark.parametrize("fails", [1, 3])
 def test_a_disk_that_takes_no_state(lab: Lab, fails: int) -> None:
     """A node that cannot remember what it does is drained all the same, and not undrained.
@@ -307,7 +303,6 @@ def test_a_disk_that_takes_no_state(lab: Lab, fails: int) -> None:
     assert lab.state("n1") == (True, "disk is full")
 
 
-@pytest.mark.one_release("24.11")
 def test_checks_for_some_nodes(lab: Lab) -> None:
     """All nodes share the files; a check runs on the nodes that it names."""
     table = '[[node.checks]]\ncheck = "file"\npath = "/absent"\nnodes = "n2"\nname = "absent"\n'
@@ -332,7 +327,6 @@ def test_the_brake(lab: Lab) -> None:
     assert "[node] at_most" in output.stdout + output.stderr
 
 
-@pytest.mark.one_release("24.11")
 def test_kills_at_any_time(lab: Lab) -> None:
     """After kill -9 of the program, or of its child, at random moments, the next run ends with the right state."""
     seed = int(os.environ.get("SLURMHOOKS_SEED", random.randrange(10**6)))
@@ -361,7 +355,6 @@ def test_a_refused_job_script_drains_with_its_text(lab: Lab, kind: str) -> None:
     lab.cluster.wait(lambda: lab.state("n1") == (True, "/scratch is full on this node"), what="drain")
 
 
-@pytest.mark.one_release("24.11")
 def test_try_changes_nothing(lab: Lab) -> None:
     """try shows on a node what would become of it, and changes nothing."""
     lab.say("sick", "n1", "disk is full")
@@ -372,7 +365,6 @@ def test_try_changes_nothing(lab: Lab) -> None:
     assert lab.cluster.root("ls", STATES).returncode != 0
 
 
-@pytest.mark.one_release("24.11")
 def test_check_names_missing_lines(lab: Lab) -> None:
     """check says which lines of slurm.conf the health checks need, and nothing once they are there."""
     lab.cluster.put("", "/etc/slurm/local.conf")

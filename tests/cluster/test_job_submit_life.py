@@ -31,10 +31,6 @@ end
 """
 
 
-ONCE = pytest.mark.one_release("26.05")
-"""The mark of tests of how workers load files, in which slurmctld of each release has the same part."""
-
-
 @pytest.fixture(scope="module")
 def module_site(cluster: Cluster) -> Site:
     """The cluster, with Slurm's crontabs enabled and no hooks."""
@@ -63,7 +59,6 @@ def test_another_set_is_noticed(site: Site) -> None:
     assert "loaded changed hooks: 1 handlers" in site.logged()
 
 
-@ONCE
 def test_added_and_renamed_files_are_taken_up(site: Site) -> None:
     """A new file takes effect under any name."""
     site.hooks("@hook.job_submit\ndef first(job): log.user('first')\n", "a.py")
@@ -92,7 +87,6 @@ def test_a_changed_package_is_taken_up(site: Site) -> None:
     assert "rule 3" in site.refused()
 
 
-@ONCE
 def test_a_changed_configuration_is_taken_up(site: Site) -> None:
     """Other paths in slurmhooks.toml take effect; an unknown key, or no such file, changes nothing."""
     site.hooks("@hook.job_submit\ndef first(job): raise Reject('first')\n")
@@ -119,7 +113,6 @@ BROKEN = {
 }
 
 
-@ONCE
 @pytest.mark.parametrize("kind", BROKEN)
 def test_a_broken_file_is_refused(site: Site, kind: str) -> None:
     """With a broken file the whole previous set stays in force; a repair takes effect."""
@@ -155,7 +148,7 @@ FAILS_LATER = {
 }
 
 
-@pytest.mark.parametrize("what", ["loading", *(pytest.param(what, marks=ONCE) for what in list(FAILS_LATER)[1:])])
+@pytest.mark.parametrize("what", FAILS_LATER)
 def test_what_fails_at_start(site: Site, what: str) -> None:
     """slurmctld starts and refuses every request with one line; its log says what is wrong, and a repair is enough."""
     source, words = FAILS_LATER[what]
@@ -237,7 +230,6 @@ def _wait_for_events(site: Site, before: int, *wanted: str) -> None:
     assert [event for event in events if event != "fini"] == [*wanted]
 
 
-@ONCE
 def test_init_that_may_fail(site: Site) -> None:
     """With on_error="ignore" a bug in an init handler does not keep slurmctld from starting."""
     site.hooks("@hook.job_submit.init(on_error='ignore')\ndef start(): 1 / 0\n")

@@ -58,7 +58,6 @@ def tres_of(text: str) -> list[tuple[str, str, int]]:
     ]
 
 
-@pytest.mark.one_release("24.11")
 def test_tres(cluster: Cluster, reader: str) -> None:
     """In each random list, slurmhooks finds the GRES and licenses that Slurm finds, or refuses it; or finds more."""
     if cluster.version < (23, 2):
@@ -115,7 +114,6 @@ FEATURES = ("a", "b", "c", "k1", "k2", "&", "&", ",", "|", "|", "[", "]", "(", "
             "x")  # fmt: skip
 
 
-@pytest.mark.one_release("24.11")
 def test_features(cluster: Cluster) -> None:
     """Of each list of features that slurmctld accepts, slurmhooks counts as many nodes as slurmctld."""
     if not cluster.has_sources:
@@ -142,7 +140,6 @@ def node_texts(texts: list[str]) -> list[str]:
     return [text for text in texts if text.count("[1-99]") + text.count("[01-10]") < 3]
 
 
-@pytest.mark.one_release("24.11")
 def test_nodes(cluster: Cluster, reader: str) -> None:
     """Each list of nodes has the names that Slurm finds in it, in its order, or is refused.
 
@@ -169,7 +166,6 @@ TIMES = ("0", "1", "5", "59", "60", "100", "-", "-", ":", ":", ":", "+", " ", "1
          "-1", "x", "007")  # fmt: skip
 
 
-@pytest.mark.one_release("24.11")
 def test_times(cluster: Cluster, reader: str) -> None:
     """Each time is as many seconds as Slurm reads, or refused; negative times are refused, which Slurm takes."""
     seed, generator = seeded()
@@ -191,7 +187,6 @@ MEMORY = ("0", "1", "5", "1024", "1025", "K", "k", "M", "m", "G", "g", "T", "t",
           ".", "?", "007")  # fmt: skip
 
 
-@pytest.mark.one_release("24.11")
 def test_memory(cluster: Cluster, reader: str) -> None:
     """Each amount of memory is what Slurm reads, or refused.
 

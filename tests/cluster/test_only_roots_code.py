@@ -114,7 +114,6 @@ EXPOSED = {
 }
 
 
-@pytest.mark.one_release("26.05")
 @pytest.mark.parametrize("exposed", EXPOSED)
 def test_what_root_does_not_run(lent: Site, exposed: str) -> None:
     """The step fails, root runs nothing, and the command in slurmd's log repairs it."""
@@ -143,7 +142,6 @@ def test_byte_code_that_somebody_has_planted(lent: Site) -> None:
     assert {tag for tag, _ in imports(lent)} == {"good"}
 
 
-@pytest.mark.one_release("26.05")
 def test_a_manifest_of_a_user(lent: Site) -> None:
     """A user's manifest that claims that tasks have no handlers is ignored by root's processes."""
     settle(lent)
@@ -157,7 +155,6 @@ def test_a_manifest_of_a_user(lent: Site) -> None:
     assert re.search(r"it cannot be trusted: /etc/slurm/\S*/\.manifest belongs to a user who is not root", logged)
 
 
-@pytest.mark.one_release("26.05")
 def test_slurmctld_runs_what_is_slurm_users_or_roots(lent: Site) -> None:
     """slurmctld runs no file of a user, and refuses what has no policy; the same file of SlurmUser is loaded."""
     settle(lent)
@@ -178,7 +175,6 @@ def test_slurmctld_runs_what_is_slurm_users_or_roots(lent: Site) -> None:
     lent.root(f"scancel {job}")
 
 
-@pytest.mark.one_release("26.05")
 def test_folders_that_are_swapped(lent: Site) -> None:
     """A user who can write a folder above, and constantly swaps those below it, cannot make root run anything."""
     settle(lent)

@@ -132,10 +132,7 @@ def plain(lent: Site) -> dict[str, dict[str, list[object]]]:
 @pytest.mark.parametrize(
     ("command", "before", "env"),
     [
-        *(
-            pytest.param("srun", *case, id=f"srun-{name}", marks=pytest.mark.one_release("24.11"))
-            for name, case in CASES.items()
-        ),
+        *(pytest.param("srun", *case, id=f"srun-{name}") for name, case in CASES.items()),
         *(
             pytest.param(command, *case, id=f"{command}-{name}")
             for command in COMMANDS

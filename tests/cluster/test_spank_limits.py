@@ -66,7 +66,6 @@ def step(spank):
     assert (own["word"], own["job"] is None, "HOME" in own["variables"]) == ("x", False, True)
 
 
-@pytest.mark.one_release("24.11")
 def test_a_refusal_in_an_extern_step_is_a_failed_prolog(lent: Site) -> None:
     """The program does not run, and the prolog counts as failed."""
     lent.hooks(
@@ -87,7 +86,6 @@ def step(spank):
     assert lent.root(f"ls {RECORDS_D}").split() == ["records"]
 
 
-@pytest.mark.one_release("24.11")
 def test_programs_of_slurmstepd_end_before_exit(lent: Site) -> None:
     """A program that a handler has started in slurmstepd gets SIGKILL before exit; in task_exit it still runs."""
     lent.hooks(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cluster.spank.site import HERE, Site, site
+from tests.cluster.turns import moved
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
@@ -97,7 +98,7 @@ def test_variable_then_command_line(options: Site, command: str) -> None:
 SCRIPT = "printf '#!/bin/sh\\n#SBATCH --opt-word=script\\nsrun -Q true\\n' > script.sh; sbatch -o out"
 
 
-@pytest.mark.parametrize("mode", ["manifest", pytest.param("python", marks=pytest.mark.one_release("26.05"))])
+@pytest.mark.parametrize("mode", ["manifest", *moved("python")])
 @pytest.mark.parametrize(
     ("command", "env", "each"),
     [

@@ -98,6 +98,8 @@ def read(cluster: Cluster) -> dict[str, str]:
     return {name: cluster.root("cat", name).stdout for name in names}
 
 
+STEP = ("timeout", "20", "srun", "-N1", "-w", "n1", "-D", "/tmp", "true")
+BATCH = ("timeout", "20", "sbatch", "-w", "n2", "-D", "/tmp", "-o", "/tmp/alice.out", "--wrap", "true")
 WAYS = ("", "job_submit", "spank.init", "spank.local_user_init", "spank.task_init", "spank.job_prolog",
         "spank.user_init", "cli_filter.pre_submit", "cli_filter.setup_defaults", "controller_prolog",
         "node.health_check")  # fmt: skip
@@ -121,12 +123,10 @@ OFTEN = [
 def test_nothing_acts(site: Cluster, name: str, how: str) -> None:
     """Whatever hook a text passes, the user's terminal, all logs and the reasons of nodes have it escaped."""
     site.put(f"{name} {how}", "/tmp/way")
-    command = ("timeout", "20", "srun", "-N1", "-w", "n1", "-D", "/tmp", "true")
-    done = site.user("alice", *command)
+    done = site.user("alice", *STEP)
     assert not acting_on_user(done), done.stdout + done.stderr
     assert "odd\\x1b]0;owned" in done.stderr or name in ("cli_filter.setup_defaults", "spank.init"), done.stderr
-    words = ("-w", "n2", "-D", "/tmp", "-o", "/tmp/alice.out", "--wrap", "true")
-    batch = site.user("alice", "timeout", "20", "sbatch", *words)
+    batch = site.user("alice", *BATCH)
     assert not acting_on_user(batch), batch.stdout + batch.stderr
     checked = site.root("env", "-i", "SLURMD_NODENAME=n2", PROGRAM)
     assert not acting(checked.stdout + checked.stderr)
@@ -146,6 +146,8 @@ def test_nothing_acts(site: Cluster, name: str, how: str) -> None:
 @pytest.mark.each_release
 def test_each_hook_of_a_daemon_was_called(site: Cluster) -> None:
     """The logs have the text from each of them."""
+    site.user("alice", *STEP)
+    site.user("alice", *BATCH)
     job = site.user("alice", "sbatch", "--parsable", "--begin=now+1day", "-D", "/tmp", "--wrap", "true").stdout.strip()
     changed = site.user("alice", "scontrol", "update", f"jobid={job}", "comment=x")
     assert not acting_on_user(changed)

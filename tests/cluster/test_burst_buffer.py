@@ -277,6 +277,7 @@ def torn_down(cluster: Cluster, number: int) -> bool:
     return names(cluster, number)[-1:] == ["teardown"] and shell(cluster, "ls /flash") == ""
 
 
+@pytest.mark.moved
 def test_teardown_at_once(site: Cluster) -> None:
     """With TeardownFailure, Slurm calls teardown where it holds a job or leaves it in stage-out."""
     conf = shell(site, "cat /etc/slurm/burst_buffer.conf")

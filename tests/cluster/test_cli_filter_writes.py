@@ -11,6 +11,7 @@ import pytest
 from slurmhooks.cli_filter.command_options import NAMES
 from tests.cluster.spank.site import Site
 from tests.cluster.test_cli_filter import with_plugin
+from tests.cluster.turns import moved
 
 SPELLINGS = """
 accel-bind=g accel-bind=vn
@@ -269,7 +270,7 @@ def rounds(lent: Site, command: str, names: list[str]) -> list[list[str]]:
     return [[f"--{word}" for word in column if word] for column in itertools.zip_longest(*known)]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", ["sbatch", *moved("srun", "salloc")])
 def test_no_option_is_lost(lent: Site, command: str) -> None:
     """However an option is spelt, handlers can read it; a refused or undone write changes nothing, and ends nothing."""
     lent.hooks(probe=PROBE)

@@ -279,6 +279,7 @@ def test_reconfigure(site: Site) -> None:
     assert site.cluster.log().count("prolog of yes on n") == before + 1
 
 
+@pytest.mark.moved
 def test_a_reconfiguration_waits_once(site: Site) -> None:
     """The hooks of all plugins load at the same time in a new slurmctld: files that wait for each other load."""
     cluster = site.cluster

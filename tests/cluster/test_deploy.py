@@ -11,6 +11,7 @@ import pytest
 
 from tests.cluster.conftest import NAME, NODES, RELEASES, running
 from tests.cluster.spank.site import PLUGIN, Site
+from tests.cluster.turns import moved
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
@@ -134,7 +135,7 @@ def test_what_check_refuses(site: Site) -> None:
     assert refused(site) == "1"
 
 
-@pytest.mark.parametrize("folder", ["/etc/slurm", "/etc/slurm/slurmhooks.d"])
+@pytest.mark.parametrize("folder", ["/etc/slurm", *moved("/etc/slurm/slurmhooks.d")])
 def test_a_folder_that_is_mounted_read_only(site: Site, folder: str) -> None:
     """`deploy` and `rollback` say so, end with 1 and change nothing; `status` reports what is in force.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.test_health import PROGRAM, STATES, Lab
+from tests.cluster.turns import moved
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
@@ -130,7 +131,9 @@ def n2(rebooting: Node) -> Node:
     return rebooting
 
 
-@pytest.mark.parametrize("how", ["", "ASAP", "nextstate=RESUME", "ASAP nextstate=RESUME", "ASAP nextstate=DOWN"])
+@pytest.mark.parametrize(
+    "how", ["ASAP nextstate=DOWN", *moved("", "ASAP", "nextstate=RESUME", "ASAP nextstate=RESUME")]
+)
 def test_a_check_at_the_start_keeps_a_rebooted_node_closed(n2: Node, how: str) -> None:
     """No job starts between a registration after `scontrol reboot` and the next run; that run drains as always."""
     n2.cluster.put("", "/tmp/held")

@@ -11,6 +11,7 @@ from tests.bench import memory
 from tests.bench.rows import SHORT
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import CONF, FOLDER, HOOKS_D, NOT_LOADED, TOML, UNANSWERED, Site, lend, prepare
+from tests.cluster.turns import moved
 
 pytestmark = pytest.mark.stopped
 
@@ -273,7 +274,7 @@ def test_a_job_is_held_for_review(site: Site) -> None:
         assert site.show(job_id)["AdminComment"] == "reviewed"
 
 
-@pytest.mark.parametrize("how", ["scontrol reconfigure", "SIGHUP"])
+@pytest.mark.parametrize("how", ["SIGHUP", *moved("scontrol reconfigure")])
 def test_reconfigure(site: Site, how: str) -> None:
     """Handlers answer before and after a restart, and slurmctld keeps its jobs."""
     site.hooks("@hook.job_submit\ndef say(job): log.user('still here')\n")
@@ -285,7 +286,7 @@ def test_reconfigure(site: Site, how: str) -> None:
     assert "reloaded" in site.said("sbatch", "--test-only", "--wrap=true")
 
 
-@pytest.mark.parametrize("how", ["scontrol reconfigure", "SIGHUP"])
+@pytest.mark.parametrize("how", ["scontrol reconfigure", *moved("SIGHUP")])
 def test_reconfigure_with_broken_hooks(site: Site, how: str) -> None:
     """slurmctld continues with its handlers, although the set does not load any more."""
     site.hooks(f"{FAILS_LATER['loading'][0]}@hook.job_submit\ndef say(job): raise Reject('good')\n")
@@ -334,7 +335,7 @@ def stacked(job):
 """
 
 
-@pytest.mark.parametrize(("first", "second"), [("lua", "python"), ("python", "lua")])
+@pytest.mark.parametrize(("first", "second"), [("lua", "python"), *moved(("python", "lua"))])
 def test_stacked_plugins(site: Site, first: str, second: str) -> None:
     """Beside job_submit/lua, in either order, each sees the writes of the previous one, and users read all messages."""
     site.hooks(STACKED)

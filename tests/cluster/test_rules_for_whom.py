@@ -10,6 +10,7 @@ import pytest
 from tests.cluster import accounting
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import TOML, Site, lend, shown
+from tests.cluster.turns import moved
 
 pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped]
 
@@ -221,7 +222,11 @@ WAYS = ["", "-p debug", "-p rich", "-p rich,debug", "-p debug,rich", "-p fb", "-
 
 @pytest.mark.parametrize(
     ("enforce", "root"),
-    [("associations", None), ("associations,limits,qos", None), ("associations", "low"), ("", "low"), ("", None)],
+    [
+        ("associations", "low"),
+        ("", None),
+        *moved(("associations", None), ("associations,limits,qos", None), ("", "low")),
+    ],
 )
 def test_the_qos(large_cluster: Cluster, enforce: str, root: str | None) -> None:
     """job.default_qos and job.charged_account are what a job gets, for each shape of associations and enforcement.

@@ -9,6 +9,7 @@ import pytest
 
 from tests.cluster.containers import User, install
 from tests.cluster.scrun_lab import COPY, SLOW, alice, lab
+from tests.cluster.turns import moved
 
 pytestmark = pytest.mark.one_release("24.11", "26.05")
 
@@ -16,7 +17,7 @@ ERROR_ID = re.compile(r"\(error ([0-9a-f]{8})\); please tell your administrators
 __all__ = ["alice", "lab"]  # fixtures
 
 
-@pytest.mark.parametrize("how", ["scancel", "kill", "delete"])
+@pytest.mark.parametrize("how", ["scancel", *moved("kill", "delete")])
 def test_given_up_while_staging(alice: User, how: str) -> None:
     """If the job ends, stage_in is notified, stage_out runs after it, create returns, and nothing is left."""
     install(alice.cluster, SLOW)
@@ -179,7 +180,9 @@ def broken(container):
     alice.expect_nothing_left()
 
 
-@pytest.mark.parametrize("failure", ['raise Reject("the archive is full")', 'raise RuntimeError("disk on fire")'])
+@pytest.mark.parametrize(
+    "failure", ['raise RuntimeError("disk on fire")', *moved('raise Reject("the archive is full")')]
+)
 def test_stage_out_fails(alice: User, failure: str) -> None:
     """A failure of stage_out is logged, the staged data remains, and the log names it."""
     install(alice.cluster, COPY.replace("        remove_tree(container.bundle)", f"        {failure}"))

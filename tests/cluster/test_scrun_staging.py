@@ -13,6 +13,7 @@ import pytest
 
 from tests.cluster.containers import PRELUDE, User, install
 from tests.cluster.scrun_lab import alice, bob, lab
+from tests.cluster.turns import moved
 
 pytestmark = pytest.mark.one_release("24.11", "26.05")
 
@@ -162,7 +163,7 @@ def stage_out(container):
 LEVELS = ("error", "info", "verbose", "debug", "debug2", "debug3")
 
 
-@pytest.mark.parametrize(("option", "shown"), [("", 2), ("-v", 3), ("-vv", 4), ("-vvvvv", 6)])
+@pytest.mark.parametrize(("option", "shown"), [("-v", 3), *moved(("", 2), ("-vv", 4), ("-vvvvv", 6))])
 def test_log_levels(alice: User, option: str, shown: int) -> None:
     """Each level reaches scrun's log if the log's level allows it, users' messages always, each line as a record."""
     lines = "\n    ".join(f'log.{level}("at %s", "{level}", n=1)' for level in LEVELS)

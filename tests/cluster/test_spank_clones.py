@@ -92,7 +92,7 @@ def contained(cluster: "Cluster") -> Site:
     return lent_site
 
 
-@pytest.mark.parametrize("mode", ["python", "manifest"])
+@pytest.mark.parametrize("mode", ["manifest", *moved("python")])
 def test_contain_spank(contained: Site, mode: str) -> None:
     """With contain_spank three callbacks run in clones in the job's namespace, with slurmstepd's memory and threads."""
     use(contained, CONTAINED)
@@ -172,7 +172,7 @@ end
 """
 
 
-@pytest.mark.parametrize("mode", ["python", "manifest"])
+@pytest.mark.parametrize("mode", ["manifest", *moved("python")])
 def test_scripts_with_contain_spank(contained: Site, mode: str) -> None:
     """Lua runs in these clones too, with one state for everything that is not forked."""
     contained.root("rm -rf /etc/slurm/lua.d; mkdir /etc/slurm/lua.d; touch /tmp/of_the_host")

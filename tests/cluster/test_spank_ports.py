@@ -87,6 +87,7 @@ def lent(cluster: "Cluster") -> Site:
     return prepared
 
 
+@pytest.mark.moved
 def test_the_page(lent: Site) -> None:
     """Each command prints what the page shows."""
     tutorial.play(lent.cluster, PAGE.read_text())

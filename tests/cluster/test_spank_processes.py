@@ -8,12 +8,13 @@ import pytest
 
 from tests.cluster.spank.site import Site, site
 from tests.cluster.spank.steps import remote, run, use
+from tests.cluster.turns import moved
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
 
-@pytest.mark.parametrize("mode", ["python", "manifest"])
+@pytest.mark.parametrize("mode", ["manifest", *moved("python")])
 def test_64_tasks_on_a_node(lent: Site, mode: str) -> None:
     """Each of 64 tasks has its own calls of handlers, in its own process."""
     use(
@@ -39,7 +40,7 @@ def each(spank):
     assert len({r["pid"] for r in records if r["callback"] in ("task_post_fork", "task_exit", "user_init")}) == 1
 
 
-@pytest.mark.parametrize("mode", ["python", "manifest"])
+@pytest.mark.parametrize("mode", ["manifest", *moved("python")])
 def test_many_tasks_as_few(lent: Site, mode: str) -> None:
     """With many tasks on a node, handlers write, refuse and report in the same way as with few."""
     use(

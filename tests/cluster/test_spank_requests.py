@@ -7,6 +7,7 @@ import pytest
 
 from tests.cluster.spank import requests
 from tests.cluster.spank.site import HERE, Site, site
+from tests.cluster.turns import moved
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
@@ -123,7 +124,7 @@ def test_records(requested: Site) -> None:
     requested.shell(f"scancel {done.stdout.strip()}")
 
 
-@pytest.mark.parametrize("mode", ["manifest", "python"])
+@pytest.mark.parametrize("mode", ["manifest", *moved("python")])
 def test_a_node_without_the_option(requested: Site, mode: str) -> None:
     """A node whose files lack an option of the job says so in its log; on request it refuses the job's tasks."""
     text = (HERE / "requests.py").read_text()

@@ -246,6 +246,7 @@ def month(tmp_path_factory: pytest.TempPathFactory) -> Path:
 LINES = ("sbatch", "sbatch -t 3000 -n 4", "sbatch -p long -A maths")
 
 
+@pytest.mark.moved
 @pytest.mark.parametrize("name", catalogue.RULES)
 def test_each_rule_can_be_compared(month: Path, tmp_path: Path, name: str) -> None:
     """A ready-made rule needs no member of a request of sbatch that cannot be assumed at a site with default flags."""

@@ -11,7 +11,7 @@ from slurmhooks.workshop.adopt.answers import Answer, TrialRequest, difference
 from slurmhooks.workshop.adopt.script import Script
 from slurmhooks.workshop.adopt.values import Settings
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.moved
 
 RELEASE = (24, 11)
 SCRIPT = """#!/usr/bin/lua

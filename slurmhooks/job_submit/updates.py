@@ -13,6 +13,7 @@ from slurmhooks.errors import StaleHandleError
 from slurmhooks.fields import ZERO_LEAVES, JobFields
 from slurmhooks.fields.rows import Release, release_of, rows
 from slurmhooks.slurmctld.logged_fields import plain
+from slurmhooks.values import UNLIMITED
 from slurmhooks.wire.message import MessageError
 
 _MEMBERS = """
@@ -26,6 +27,10 @@ _MEMBERS = """
 """
 _SINCE = {"mcs_label": (25, 5), "segment_size": (26, 11), "std_err": (23, 2), "std_in": (23, 2)}
 """The first release with each of these that is not in all releases."""
+
+_READ_BEFORE = frozenset({"array_inx", "burst_buffer"})
+_OF_OPERATORS = frozenset({"core_spec", "deadline", "ntasks_per_node", "ntasks_per_socket", "reboot", "shared"})
+"""Members that slurmctld lets only operators change, also if a plugin has set them."""
 
 _OF_ASSOCIATION = ("account", "partition", "reservation")
 DEPENDS = {
@@ -53,6 +58,26 @@ def ignores(name: str, release: Release) -> bool:
     """Tell whether slurmctld ignores a field in an update; scontrol sends few of these, other clients can send all."""
     own = rows(JobFields)
     return name in own and bool(own[name].members) and name not in fields(release)
+
+
+@cache
+def is_read_before(name: str) -> bool:
+    """Tell whether slurmctld reads a field of an update before plugins run, so what these write has no effect."""
+    return not _READ_BEFORE.isdisjoint(rows(JobFields)[name].members)
+
+
+def cannot_write(name: str, value: Any, release: Release, *, of_user: bool) -> bool:
+    """Tell whether a plugin cannot give a field this value in an update.
+
+    slurmctld would ignore it, or refuse it to the user after it has applied a part of the update, such as a move.
+    """
+    if ignores(name, release) or is_read_before(name):
+        return True
+    if not of_user or name == "contiguous":
+        return of_user and bool(value)
+    if name in ("nice", "priority"):
+        return value < 0 if name == "nice" else value not in (0, UNLIMITED)
+    return not _OF_OPERATORS.isdisjoint(rows(JobFields)[name].members)
 
 
 @cache

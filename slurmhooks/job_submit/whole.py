@@ -156,6 +156,10 @@ class Looking:
         """Tell whether an update may change a field."""
         return name in updates.fields(release_of(self.job._release))
 
+    def may_write(self, name: str) -> bool:
+        """Tell whether a handler may change a field in an update."""
+        return self.may_change(name) and not updates.is_read_before(name)
+
     def is_replaced(self, name: str) -> bool:
         """Tell whether the update sets the member of a field in another form, such as memory per CPU for per node."""
         return any(self.is_set(other) for other in updates.sharing(name) - {name})
@@ -217,9 +221,9 @@ class Looking:
         if name in EXTRA or name == "is_update":
             raise AttributeError(f"job.{name} is read-only")
         row = rows(JobFields).get(name)
-        if self.modify and (name in ARRAYS or (row is not None and row.writable and not self.may_change(name))):
+        if self.modify and (name in ARRAYS or (row is not None and row.writable and not self.may_write(name))):
             self.job._living()
-            raise ValueError(f"job.{name} cannot be set: no update changes it")
+            raise ValueError(f"job.{name} cannot be set: no handler changes it in an update")
         state = self.job._state
         state.comparing, lacked = True, self.lacked
         try:

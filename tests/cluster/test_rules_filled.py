@@ -2,6 +2,7 @@
 """What Slurm fills in makes no difference between a job that is moved and one that is submitted, on real slurmctlds."""
 
 import json
+import re
 
 import pytest
 
@@ -17,6 +18,25 @@ FIELDS.remove("job_id")
 """Those that all releases have and that users name."""
 PLACES = {f"{rule[0]}-{name}": (rule, name) for name in FIELDS for rule in ("forbid", "require")}
 """Partitions, each with a rule on a field."""
+SETS = {
+    "burst_buffer": ("'x'", "BurstBuffer"),
+    "comment": ("'x'", "Comment"),
+    "contiguous": ("true", "Contiguous"),
+    "core_spec": ("1", "CoreSpec"),
+    "deadline": ("2030-01-01", "Deadline"),
+    "nice": ("-5", "Nice"),
+    "ntasks_per_node": ("2", "NtasksPerN:B:S:C"),
+    "ntasks_per_socket": ("1", "NtasksPerN:B:S:C"),
+    "open_mode": ("'OPEN_MODE_APPEND'", "OpenMode"),
+    "priority": ("77", "Priority"),
+    "reboot": ("true", "Reboot"),
+    "requeue": ("false", "Requeue"),
+    "shared": ("'JOB_SHARED_NONE'", "OverSubscribe"),
+    "thread_spec": ("1", "ThreadSpec"),
+}
+"""Fields with a value that a rule sets, and how scontrol shows them."""
+MOVED = {"comment", "requeue"}
+"""Those of them that a user's update can set."""
 JOBS = (
     "",
     "--nice=5 --no-requeue --mincpus=2 -N2 -n2 --mem=100 --time-min=1 -t5 --switches=1",
@@ -58,8 +78,12 @@ def site(cluster: Cluster) -> Site:
         f'[[rule]]\nrule = "{rule}"\nname = "{place}"\nfield = "{field}"\npartitions = ["{place}"]\n'
         for place, (rule, field) in PLACES.items()
     )
+    rules += "".join(
+        f'[[rule]]\nrule = "set"\nfield = "{field}"\npartitions = ["set-{field}"]\nvalue = {value}\n'
+        for field, (value, _) in SETS.items()
+    )
     cluster.put(DEFAULT_TOML + rules, TOML)
-    places = "".join(f"PartitionName={place} Nodes=ALL\n" for place in PLACES)
+    places = "".join(f"PartitionName={place} Nodes=ALL\n" for place in (*PLACES, *(f"set-{name}" for name in SETS)))
     site.conf(f"JobSubmitPlugins=python\n{places}PartitionName=timed Nodes=ALL DefaultTime=30\n")
     return site
 
@@ -80,3 +104,23 @@ def test_a_move_is_a_submission(site: Site, options: str) -> None:
         # A value that Slurm would fill in counts as unset, whoever has named it.
         differs = {place: pair for place, pair in differs.items() if pair != [place[0] == "r", place[0] == "f"]}
     assert not differs
+
+
+def test_a_moved_job_has_what_a_rule_sets(site: Site) -> None:
+    """A job that an update takes to where a rule sets a value has it; if slurmctld would not let it, the job stays."""
+    moved = set()
+    for field, (_, key) in SETS.items():
+        shown = [
+            site.said(
+                "sh",
+                "-c",
+                f"id=$(sbatch --parsable --begin=now+1hour -o /dev/null -p {first} --wrap=true)"
+                f"; scontrol update JobId=$id Partition=set-{field} >/dev/null 2>&1; scontrol show job -o $id",
+            )
+            for first in (f"set-{field}", "timed")
+        ]
+        if f" Partition=set-{field} " in shown[1]:
+            moved.add(field)
+            new, old = (re.findall(f" {key}=[^ ]*", text) for text in shown)
+            assert new == old != [], (field, shown)
+    assert moved == MOVED

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from slurmhooks.errors import Reject
 from slurmhooks.fields.flag_rows import Flag
 from slurmhooks.fields.rows import release_of
-from slurmhooks.job_submit.updates import ignores
+from slurmhooks.job_submit.updates import cannot_write
 from slurmhooks.rules import resources
 from slurmhooks.rules.base import Rule
 from slurmhooks.rules.choices import Choice, choose, effects
@@ -307,7 +307,8 @@ def assign(rule: Set | Copy, request: Request, value: Any) -> None:
         value |= asked
     if value is None or value == asked or (asked is None and request.modify and value == request.get(field)):
         return
-    if request.modify and ignores(field, release_of(request.job._release)):  # slurmctld would ignore it
+    release = release_of(request.job._release)
+    if request.modify and cannot_write(field, value, release, of_user=not request.is_admin):
         text = f"no update changes {option_of(request, option_name(field))} to {shown(field, value)}: submit a new job"
         raise Reject(rule.with_help(text), code="ESLURM_ACCESS_DENIED")
     given = asked is not None and asked != SENT.get(field) and request.sets((field,))

@@ -135,7 +135,9 @@ def is_unset(name: str, value: Any) -> bool:
 
 SENT = {
     **dict.fromkeys(("boards_per_node", "contiguous", "immediate", "ntasks_per_board", "open_mode", "profile"), 0),
-    **dict.fromkeys(("segment_size", "sockets_per_board", "warn_signal", "warn_time"), 0),
+    **dict.fromkeys(("mem_update_delay", "mem_update_margin", "segment_size", "sockets_per_board"), 0),
+    **dict.fromkeys(("warn_signal", "warn_time"), 0),
+    "std_in": "/dev/null",
     "task_dist": TaskDist.SLURM_DIST_UNKNOWN,
 }
 """What commands send in fields that their users do not name."""

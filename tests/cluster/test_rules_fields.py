@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from slurmhooks.rules.typed import ROWS, WRITABLE
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import TOML, Site
 
@@ -54,9 +55,21 @@ field = "name"
 allowed = ["run*"]
 updates = "only"
 """
+ALWAYS_NAMED = frozenset({"alloc_sid", "bitflags", "min_cpus", "name", "work_dir"})
+"""Fields in which each request has a value of its own."""
 TEXTS_OF_UPDATES = (23, 2)
 """The first release in which scontrol shows why a plugin refuses an update."""
 OUT = "-o /dev/null --hold --parsable --wrap=true"
+
+
+def against(release: tuple[int, ...]) -> str:
+    """Return rules that forbid jobs named plain each field that a release has."""
+    names = (name for name in WRITABLE if ROWS[name].member(release, ROWS[name].members) is not None)
+    return '[rules]\nrefusals = "all"\n[rules.defaults]\nupdates = "ignore"\n' + "".join(
+        f'[[rule]]\nrule = "forbid"\nname = "no_{name}"\nfield = "{name}"\nwhere = {{ name = "plain" }}\n'
+        for name in names
+        if name not in ALWAYS_NAMED
+    )
 
 
 @pytest.fixture(scope="module")
@@ -66,15 +79,31 @@ def site(cluster: Cluster) -> Iterator[Site]:
     site.clear()
     site.conf("JobSubmitPlugins=python\n")
     cluster.put("user,comment\nalice,of alice\n", MAP)
-    cluster.put(RULES + OF_UPDATES if cluster.has_sources else f'[rules.defaults]\nupdates = "ignore"\n{RULES}', TOML)
+    cluster.put(rules(site), TOML)
     yield site
     cluster.root("rm", "-f", MAP)
+
+
+def rules(site: Site) -> str:
+    """Return the rules of all other tests."""
+    return RULES + OF_UPDATES if site.cluster.has_sources else f'[rules.defaults]\nupdates = "ignore"\n{RULES}'
 
 
 def submit(site: Site, options: str, user: str = "alice") -> str:
     """Return what the user reads and scontrol shows of a job."""
     show = 'case "$id" in *[!0-9]*|"") ;; *) scontrol show job -o $id;; esac'
     return site.run("sh", "-c", f"exec 2>&1; id=$(sbatch {OUT} {options} 2>~/err); cat ~/err; {show}", user=user).stdout
+
+
+def test_what_commands_always_send_is_no_value(site: Site) -> None:
+    """A rule against any field refuses no job whose user names nothing, whatever the release sends."""
+    site.cluster.put(against(site.release), TOML)
+    try:
+        assert "JobId=" in (said := submit(site, "-J plain")), said
+        assert "salloc: Granted" in (said := site.said("salloc", "-J", "plain", "true")), said
+        assert "no_comment" in (said := submit(site, "-J plain --comment=x")), said
+    finally:
+        site.cluster.put(rules(site), TOML)
 
 
 def job_id(text: str) -> str:

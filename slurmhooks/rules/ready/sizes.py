@@ -12,7 +12,7 @@ from slurmhooks.rules.base import Rule
 from slurmhooks.rules.kinds import counted
 from slurmhooks.rules.options import option_name, option_of, option_shown
 from slurmhooks.rules.table import key
-from slurmhooks.rules.typed import AMOUNTS_LIMITED, shown, typed
+from slurmhooks.rules.typed import AMOUNTS_LIMITED, is_named, shown, typed
 
 if TYPE_CHECKING:
     from slurmhooks.job_submit.bounds import Bounds, Range
@@ -135,7 +135,9 @@ class Limit(Rule):
         amount = AMOUNTS_OF_JOBS.get(self.field)
         if amount is None:
             value = request.value(self.field)
-            if value is not None and ((least is not None and value < least) or (most is not None and value > most)):
+            if is_named(self.field, value) and (
+                (least is not None and value < least) or (most is not None and value > most)
+            ):
                 self.refuse(request, allowed=self._words(), asked=shown(self.field, value))
             return
         if least is not None and resources.lacks(request, amount.of, least):

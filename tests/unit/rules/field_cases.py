@@ -48,6 +48,8 @@ FIELDS = {
         Case('field = "nice"\nmost = 4\npartitions = ["b"]', {"partition": "b"}, "at most 4", record=HELD),
         Case('field = "pn_min_tmp_disk"\nmost = "1G"', {"pn_min_tmp_disk": 1025}, "at most 1G; the job would have"),
         Case('field = "pn_min_tmp_disk"\nmost = "1G"', {"pn_min_tmp_disk": UNLIMITED}, "would have UNLIMITED"),
+        Case('field = "warn_time"\nleast = 60\nupdates = "ignore"', {"warn_time": 0}),
+        Case('field = "warn_time"\nleast = 60\nupdates = "ignore"', {"warn_time": 59}, "at least 60"),
         Case('field = "gpus"\nleast = 4', {"tres_per_job": "gres/gpu:2"}, "at least 4 GPUs in the default partition"),
     ],
     "default": [
@@ -75,6 +77,8 @@ FIELDS = {
         Case('field = "comment"\nvalue = "x"', {"comment": ""}, record=HELD),
     ],
     "set": [
+        Case('field = "nice"\nvalue = 5\npartitions = ["b"]', {"partition": "b"}, record={"nice": 0},
+             changes={"nice": 5}),
         Case('field = "comment"\nvalue = "y"', {}, changes={"comment": "y"}),
         Case('field = "comment"\nvalue = "y"', {"comment": "x"}, changes={"comment": "y"}),
         Case('field = "comment"\nvalue = "y"', {"comment": "y"}),

@@ -49,6 +49,8 @@ def command(
     they have it, too. So does `slurmhooks rollback`, at once.
     """
     who = {"users": user, "jobs": job, "names": name and overrides.literal(name)}
+    if "" in (user, name):
+        raise click.UsageError("--user and --name: must not be empty")
     if not (user or job):
         raise click.UsageError("say --user or --job: anybody can give a job a name")
     if until <= datetime.now(UTC):

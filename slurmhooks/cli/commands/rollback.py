@@ -32,7 +32,7 @@ def command(bundle: str | None, sysconfdir: Path, plugin_dir: Path | None) -> No
     with store.locked():
         notes = activation.complete(store)
         before = store.deployed
-        target = bundle or store.before()
+        target = store.before() if bundle is None else bundle
         if target is None or target not in store.kept():
             kept = ", ".join(store.kept()) or "none"
             what = (

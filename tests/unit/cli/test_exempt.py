@@ -121,7 +121,8 @@ def test_what_ends_it_says_so(site: "Site", run: "Call", toml: Any) -> None:
         (("nosuch", "--user", "alice", *WORDS), 1, "no [[rule]] has the name nosuch"),
         (("*", "--user", "alice", "--until", "2020-01-01", "--reason", "x"), 2, "has passed"),
         (("*", "--user", "alice", "--until", "4h", "--reason", ""), 1, "reason"),
-        (("*", "--user", "", *WORDS), 2, "say --user or --job"),
+        (("*", "--user", "", *WORDS), 2, "must not be empty"),
+        (("*", "--user", "alice", "--name", "", *WORDS), 2, "must not be empty"),
     ],
 )
 def test_refusals(site: "Site", run: "Call", toml: Any, words: tuple[str, ...], code: int, says: str) -> None:

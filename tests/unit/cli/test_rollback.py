@@ -30,6 +30,8 @@ def test_back_to_what_was_in_force_before(
     assert [rollback(site, run)["bundle"] for _ in "BAC"] == [ids["B"], ids["A"], ids["C"]]
     assert rollback(site, run, ids["B"])["before"] == ids["C"]
     assert rollback(site, run)["bundle"] == ids["C"]
+    result = run("rollback", "", "--sysconfdir", site.etc)
+    assert (result.exit_code, "there is no set ;" in result.output) == (1, True)
 
 
 def test_back_to_no_handlers(site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any]) -> None:

@@ -37,9 +37,9 @@ class Counts:
         except (OSError, ValueError, TypeError, OverflowError, RecursionError):
             self._counts = {}
 
-    def add(self, hook: str, outcome: str) -> None:
-        """Count an outcome: ``delivered``, ``failed`` (the call is tried again) or ``given_up``."""
-        self._counts[hook, outcome] = self._counts.get((hook, outcome), 0) + 1
+    def add(self, hook: str, outcome: str, number: int = 1) -> None:
+        """Count an outcome of calls: ``delivered``, ``failed`` (the call is tried again) or ``given_up``."""
+        self._counts[hook, outcome] = self._counts.get((hook, outcome), 0) + number
         rows = [[*key, count] for key, count in sorted(self._counts.items())]
         try:
             durable.write(self._path, json.dumps(rows).encode(), sync=False)

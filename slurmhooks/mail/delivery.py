@@ -82,13 +82,16 @@ class MailDelivery(CallDelivery):
     def _end(self, record: Record, refused: Mapping[str, str] | None = None) -> None:
         super()._end(record, refused)
         followers, self._followers = self._followers, []
+        delivered = 0
         for other in followers:
             if not self._handlers(other):
                 other.segment.note(other, "done")
-                self.counts.add(other.frame.hook, "delivered")
+                delivered += 1
             elif record.frame.position not in record.segment.records:
                 other.reasons, other.tries = dict(record.reasons), record.tries
                 self._bury(other)
+        if delivered:
+            self.counts.add(record.frame.hook, "delivered", delivered)
 
     def _tell(self, record: Record, about: str, text: str) -> None:
         """Log something once a day for the same recipients: an array may have thousands of mails to a wrong address."""

@@ -56,7 +56,7 @@ def collect(
 
         raise Findings([*error.findings, *whole_site.more_faults(error)]) from error
     contents = _Contents(path, home.is_deployed(str(path)), reads)
-    contents.file(path.name, "the folder")
+    contents.file(path.name, "the folder", as_name=site.FILE_NAME)  # a link may lead to a file of another name
     for pattern in read.hooks.paths:
         contents.matches(pattern, "[hooks] paths")
     for pattern in read.hooks.data:
@@ -260,7 +260,7 @@ class _Contents:
         self._in_store = in_store
         self._reads = reads
 
-    def file(self, name: str, key: str) -> None:
+    def file(self, name: str, key: str, *, as_name: str | None = None) -> None:
         """Add a file, given relative to the configuration or by an absolute name, for a key that names it."""
         plain = os.path.normpath(name)
         if plain.startswith(".."):
@@ -268,17 +268,17 @@ class _Contents:
                 f"{key} names {name}: that is outside of the folder of slurmhooks.toml: write an absolute name"
             )
             return
-        if any(part.startswith(".") for part in plain.split("/")):
+        if as_name is None and any(part.startswith(".") for part in plain.split("/")):
             self.findings.append(f"{key} names {name}: a set has no hidden files; rename it")
             return
         path = self.base / plain
         above = self.base if path.is_relative_to(self.base) else Path("/")
         try:
             if self._reads:
-                self.files[name_of(name)] = File.read(path, None if self._in_store else above)
+                self.files[as_name or name_of(name)] = File.read(path, None if self._in_store else above)
             else:
                 path.stat()  # it may be missing
-                self.files[name_of(name)] = File(b"")
+                self.files[as_name or name_of(name)] = File(b"")
         except OSError as error:
             self.findings.append(f"{path}: {error.strerror}; {key} names it")
 

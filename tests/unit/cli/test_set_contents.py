@@ -507,3 +507,16 @@ def test_an_empty_folder_of_another_configuration(site: "Site", name: str) -> No
     config.write_text('[hooks]\npaths = ["empty.d/*.py"]\n')
     site.plugstack(f"required spank_python.so config={name.format(etc=site.etc)}")
     assert f"{config}: no file matches {config.parent}/empty.d/*.py" in site.deploy().output
+
+
+@pytest.mark.parametrize("name", ["site-a.toml", ".site.toml"])
+def test_a_configuration_behind_a_link(site: "Site", run: "Call", name: str) -> None:
+    """slurmhooks.toml may be a link to a file of any name: in the set it is slurmhooks.toml."""
+    (site.hooks / "a.py").write_text("from slurmhooks import hook\n" + HANDLER.format(1))
+    (site.etc / "slurmhooks.toml").unlink(missing_ok=True)
+    (site.etc / name).write_text(CONFIG)
+    (site.etc / "slurmhooks.toml").symlink_to(name)
+    put(site, run)
+    assert handlers(site) == ["a:version_1"]
+    assert (in_force(site) / "slurmhooks.toml").read_text() == CONFIG
+    assert "differ" not in run("status", "--sysconfdir", site.etc).output

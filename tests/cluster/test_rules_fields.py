@@ -62,7 +62,7 @@ TEXTS_OF_UPDATES = (23, 2)
 OUT = "-o /dev/null --hold --parsable --wrap=true"
 
 
-def against(release: tuple[int, ...]) -> str:
+def against(release: tuple[int, int]) -> str:
     """Return rules that forbid jobs named plain each field that a release has."""
     names = (name for name in WRITABLE if ROWS[name].member(release, ROWS[name].members) is not None)
     return '[rules]\nrefusals = "all"\n[rules.defaults]\nupdates = "ignore"\n' + "".join(

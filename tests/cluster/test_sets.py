@@ -54,6 +54,7 @@ if open("/proc/self/comm").read().startswith("slurmhooks-gen"):
     raise ValueError("not in slurmctld")
 """
 TOML = '[hooks]\npaths = ["hooks.d/*.py"]\n[job_submit]\nlua = "job_submit.site.lua"\n'
+CLOSED = '[[rule]]\nrule = "forbid"\naccounts = ["closed"]\n'
 LUA = "function slurm_job_submit() return 0 end\nfunction slurm_job_modify() return 0 end\n"
 LOOP = "while [ ! -e /opt/stop ]; do srun -Q -w n2 sh -c 'echo SET=$SET' >> /opt/said 2>&1; done\n"
 NO_MANIFEST = "no hook manifest"
@@ -237,6 +238,22 @@ def test_a_damaged_set(lent: Site, how: str) -> None:
     assert "hooks could not be loaded" in refused.stdout, refused.stdout
     assert "no longer what was deployed, so nothing of it is loaded: hooks.d/submit.py" in lent.cluster.log("slurmctld")
     lent.root("scancel --user=alice; slurmhooks rollback")
+    assert in_force(lent) == ("1", "1", "one")
+
+
+def test_the_checked_rules_of_a_set(lent: Site) -> None:
+    """Workers of slurmctld read rules as they were checked; in an older set they check them again, and say so."""
+    fill(lent, 1)
+    lent.cluster.put(TOML + CLOSED, "/etc/slurm/slurmhooks.toml")
+    lent.root("slurmhooks deploy")
+    for change, logged in (("true", 0), ("rm $(readlink -f slurmhooks.set)/.checked", 1), ("slurmhooks deploy", 1)):
+        lent.root(f"cd /etc/slurm; {change}")
+        lent.cluster.restart("slurmctld")
+        refused = lent.shell("sbatch --account=closed --output=/dev/null --wrap=true")
+        assert "you may not use account closed" in refused.stdout, refused.stdout
+        assert lent.cluster.log("slurmctld").count("slurmhooks.toml is checked again") == logged
+    fill(lent, 1)
+    lent.root("slurmhooks deploy")
     assert in_force(lent) == ("1", "1", "one")
 
 

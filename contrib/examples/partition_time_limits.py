@@ -11,12 +11,12 @@ LIMITS = {"debug": 30, "day": 24 * 60}
 
 @hook.job
 def time_limit(job: WholeJob) -> None:
-    """A job that may run in several partitions must fit the strictest of them, also after an update."""
+    """A job in several partitions must fit the strictest of them, also after an update."""
     limits = [LIMITS[name] for name in job.partitions if name in LIMITS]
     if not limits:
         return
     longest = min(limits)
-    if job.time_limit is not None and job.time_limit <= longest:  # UNLIMITED is greater than every number
+    if job.time_limit is not None and job.time_limit <= longest:  # UNLIMITED is greater
         return
     if job.leaves_out("time_limit"):
         job.time_limit = longest

@@ -4,6 +4,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -93,6 +94,36 @@ def test_a_tag_is_never_moved(clone: Clone) -> None:
     clone.commit()
     lines = [line for line in clone.release().stderr.splitlines() if "is missing: install" not in line]
     assert lines == [f"release: v{VERSION} is the tag of another commit: choose the next version"]
+
+
+def test_another_day(clone: Clone) -> None:
+    """The day in the changelog is that of the commit, so that the tag has it, too."""
+    clone.write("CHANGELOG.md", f"# Changelog\n\n## [{VERSION}] - 2026-01-01\n")
+    clone.commit()
+    heading = f"## [{VERSION}] - 2026-01-01"
+    assert f"release: CHANGELOG.md: '{heading}' has another day than the commit: " in clone.release().stderr
+
+
+def test_sections_stay_as_released() -> None:
+    """What the changelog says of a release is what the commit of the release says, and has its day."""
+    command = ["git", "log", "--format=%H %cd %s", "--date=format-local:%F", "--grep", "^Release [0-9.]*$"]
+    utc = {**os.environ, "TZ": "UTC"}
+    log = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True, env=utc).stdout
+    now = sections((PROJECT / "CHANGELOG.md").read_text())
+    for line in log.splitlines():  # a shallow clone may lack them
+        commit, day, _, version = line.split(" ")
+        then = subprocess.run(
+            ["git", "show", f"{commit}:CHANGELOG.md"], cwd=PROJECT, capture_output=True, text=True, check=True
+        )
+        heading = f"## [{version}] - {day}"
+        assert now[heading] == sections(then.stdout)[heading]
+
+
+def sections(changelog: str) -> dict[str, str]:
+    """Return the sections of a changelog by their headings."""
+    heading, *texts = re.split(r"^(## .*)$", changelog, flags=re.MULTILINE)
+    assert heading
+    return {title: text.strip() for title, text in zip(texts[::2], texts[1::2], strict=True)}
 
 
 def test_fragments_can_be_folded() -> None:

@@ -68,12 +68,18 @@ SOAK = pytest.mark.soak
 
 @pytest.mark.parametrize("release", ["22.05", pytest.param("24.11", marks=SOAK), pytest.param("26.05", marks=SOAK)])
 def test_the_readme(release: str, cluster_factory: "Callable[[str, str], Cluster]", tmp_path: Path) -> None:
-    """The commands of the README's installation put its hook file in force, and users see what the README shows."""
+    """From the wheel to a refused job on a machine without network: the README's commands, and what it shows."""
     fresh = cluster_factory(release, "readme")
     unpack(fresh, tmp_path)
     section = README.partition("## Install\n")[2].partition("\n## ")[0]
     before, after = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
-    installed = fresh.root("sh", "-ec", f"cd ~/slurmhooks\n{before}", check=True, timeout=600).stdout
+    (wheel,) = re.findall(r"`(try/bin/pip wheel .*?)`", section)
+    (offline,) = re.findall(r"^cluster# (.*)$", section, re.MULTILINE)
+    fresh.root("sh", "-ec", f"cd ~/slurmhooks; python3 -m venv try\n{wheel}\nmv *.whl ../wheels", check=True)
+    fresh.root("rm", "-r", "/root/slurmhooks", "/etc/pip.conf", check=True)
+    before, replaced = re.subn(r"^.*/pip install .*$", lambda _: offline, before, flags=re.MULTILINE)
+    assert replaced == 1
+    installed = fresh.root("sh", "-ec", f"cd\n{before}", check=True, timeout=600).stdout
     path = ""
     for line in installed.splitlines():
         if needs := re.fullmatch(r"  (/\S+) needs \(.*\):", line):
@@ -82,6 +88,7 @@ def test_the_readme(release: str, cluster_factory: "Callable[[str, str], Cluster
             fresh.root("sh", "-ec", f"tee -a {path}", input=f"{line.strip()}\n", check=True)
     steps, restart, _ = after.partition("systemctl restart slurmctld slurmd")
     assert restart
-    fresh.root("sh", "-ec", f"cd ~/slurmhooks\n{steps}", check=True, timeout=600)
+    fresh.put((PROJECT / "contrib" / "examples" / "hello.py").read_text(), "/root/hello.py")
+    fresh.root("sh", "-ec", f"cd\n{steps}", check=True, timeout=600)
     fresh.restart()
     play(fresh, README.partition("This is what users see:\n")[2].partition("\n## ")[0])

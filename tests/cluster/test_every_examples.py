@@ -9,7 +9,7 @@ import pytest
 from tests.cluster import accounting
 from tests.cluster.conftest import Cluster
 
-pytestmark = [pytest.mark.one_release("22.05"), pytest.mark.stopped]
+pytestmark = [pytest.mark.one_release("22.05"), pytest.mark.moved, pytest.mark.stopped]
 
 EXAMPLES = Path(__file__).parents[2] / "contrib" / "examples"
 SOON = {

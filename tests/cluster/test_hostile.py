@@ -221,6 +221,7 @@ def test_prolog_and_epilog(lent: Site, script: str) -> None:
     assert f"handler hostile:{script}: killed by signal 11" in log
 
 
+@pytest.mark.moved
 def test_threads_that_fork(lent: Site, tmp_path: Path) -> None:
     """With the Python of a release, a process whose threads fork at the same time, as slurmd's do, does not hang."""
     checkout = Path(__file__).parents[2]

@@ -10,6 +10,7 @@ from slurmhooks.job_submit.filled import FILLED
 from slurmhooks.rules.typed import NOT_IN_RECORDS, READABLE, ROWS, SENT
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import DEFAULT_TOML, TOML, Site
+from tests.cluster.turns import moved
 
 pytestmark = [pytest.mark.stopped, pytest.mark.one_release("22.05", "24.11")]
 
@@ -88,7 +89,7 @@ def site(cluster: Cluster) -> Site:
     return site
 
 
-@pytest.mark.parametrize("options", JOBS)
+@pytest.mark.parametrize("options", [JOBS[1], *moved(JOBS[0], *JOBS[2:])])
 def test_a_move_is_a_submission(site: Site, options: str) -> None:
     """A job may be moved to where a rule on any field counts exactly if it could be submitted there."""
     done = site.run("python3", "-c", MOVE, json.dumps(list(PLACES)), *options.split())

@@ -196,7 +196,7 @@ def test_a_wrong_next_plugin(site: Cluster) -> None:
         job(site)
         site.wait(lambda: ends(site) == before + 1, what="the end of a job, told by the slurmctld that goes on")
     site.restart()
-    assert 'next = "nosuch"' in site.log()
+    site.wait(lambda: 'next = "nosuch"' in site.log(), what="line")
     before = len(delivered(site))
     job(site)
     site.wait(lambda: len(delivered(site)) == before + 1, what="delivery without the other plugin")
@@ -318,8 +318,8 @@ def test_long_texts_of_one_user_do_not_fill_the_spool(site: Cluster) -> None:
     site.wait(lambda: not shell(site, "squeue -h -t pd,r,cg"), what="end of the jobs")
     others = [job(site) for _ in range(20)]
     site.wait(lambda: not shell(site, "squeue -h -t pd,r,cg"), what="end of the jobs")
+    site.wait(lambda: "longer texts of records are cut" in site.log("slurmctld"), what="line")
     assert "records were not kept" not in site.log("slurmctld")
-    assert "longer texts of records are cut" in site.log("slurmctld")
     shell(site, f"rm {FOLDER}/down")
     site.wait(lambda: len(delivered(site)) >= len(longs) + len(others), what="records")
     lines = {line["job"]: line["line"] for line in delivered(site)}

@@ -275,7 +275,8 @@ def test_a_kill_of_every_process_loses_and_doubles_no_call(site: Cluster) -> Non
     site.wait(
         lambda: not waits(site) and len(delivered()) == calls(site, "waking", "c3"), what="delivery of every call"
     )
-    assert len(delivered()) == len(set(delivered())), site.log()
+    ids = delivered()
+    assert len(ids) == len(set(ids)), site.log()
     assert shell(site, f"grep -c 'start c3' {FOLDER}/log") == "1"
 
 

@@ -203,6 +203,11 @@ def from_accounting(text: str) -> None:
         computing.request(job, kept(saved.kept(SCRIPTS, job["JobID"]), None))
 
 
+def letters(text: str) -> None:
+    """Read the record of a job whose command line has many short options in one word."""
+    from_accounting(f"-{text} ")
+
+
 def log(text: str) -> None:
     """Search, list and count a decision log in which a user has written a text."""
     line = json.dumps({"time": "2027-05-01T12:00:00+00:00", "event": "decision", "hook": "job_submit", "name": text})
@@ -292,6 +297,7 @@ def is_linear(read: Read, unit: str) -> None:
 
 
 GREAT = [(from_accounting, unit, 160_000) for unit in ("-N 1 ", "--comment=a ", "--wrap=a ", "\n", "1")]
+GREAT += [(letters, "H", 1_000_000)]
 GREAT += [(directives, f"#BB_LUA {'x' * 90}{end}\n", 1_000_000) for end in ("", "\\")]
 """Readers whose work is done in C, where no lines can be counted, with units and long texts of them."""
 

@@ -292,17 +292,18 @@ def _resolve(command: str, given: str, plugins: Iterable[str], *, required: bool
 
 def _letters(command: str, letters: str, rest: deque[str]) -> list[Given]:
     given = []
-    while letters:
-        letter, letters = letters[0], letters[1:]
+    for at, letter in enumerate(letters, 1):  # without copies of the rest: a user may write very many
         name = short(command, letter)
         if name is None:  # SPANK plugins have no such options
             raise CommandLineError(f"{command} has no option -{letter}")
         has_arg, value = takes(command, name), None
         if has_arg != NONE:
-            value, letters = letters or None, ""
+            value = letters[at:] or None
         if has_arg == REQUIRED and value is None:
             value = _next(f"-{letter}", rest)
         given.append(Given(name, f"-{letter}", value))
+        if has_arg != NONE:
+            break
     return given
 
 

@@ -4,7 +4,7 @@
 --
 -- Arguments: the folder of the plugins, and the path of the script. Returns the script's two functions. Raises an error
 -- if the script is not usable: scrun then ends before it asks for a job.
-local plugins, script = ...
+local _, script = ...
 
 local function is_ours(path)
    local file = io.open(path, "r")
@@ -36,7 +36,7 @@ local function run(path)
    return slurm_scrun_stage_in, slurm_scrun_stage_out
 end
 
--- Added as the last searchers: a module of the site takes precedence. Libraries of a set are beside the script.
+-- Added as the last searcher: a module of the machine takes precedence. Libraries of a set are beside the script.
 local searchers = package.searchers or package.loaders
 table.insert(searchers, function(module)
    local path = (script:match("^(.*/)") or "") .. module:gsub("%.", "/") .. ".lua"
@@ -46,11 +46,5 @@ table.insert(searchers, function(module)
    end
    file:close()
    return assert(loadfile(path))
-end)
-table.insert(searchers, function(module)
-   if module == "json" then
-      return assert(loadfile(plugins .. "/slurmhooks/json.lua"))
-   end
-   return "\n\tno module '" .. module .. "' of slurmhooks"
 end)
 return run(script)

@@ -87,23 +87,7 @@ if not jit then
    function os.tmpname() return temporary() end
 end
 
--- require "json": the module of the site; json.lua if there is none, or if it needs a C module that cannot be loaded.
-local function serve_json(load)
-   load = as_function(load)
-   local by_path = loaders[2]
-   loaders[2] = function(name)
-      if name ~= "json" then return by_path(name) end
-      local loader = by_path(name)
-      if type(loader) ~= "function" then return load() end
-      return function(...)
-         local ok, module = pcall(loader, ...)
-         if ok then return module end
-         return load()(...)
-      end
-   end
-end
-
 local getinfo = debug.getinfo
 
-return wrap, proxy, serve_json,
+return wrap, proxy,
    function(defined) return getinfo(defined, "S").linedefined end

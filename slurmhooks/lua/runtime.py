@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from slurmhooks.lua.library import Lua
 
 PRELUDE = __file__.rpartition("/")[0] + "/prelude.lua"
-JSON = __file__.rpartition("/")[0] + "/json.lua"
 PIPES = __file__.rpartition("/")[0] + "/pipes.lua"
 COMPAT = __file__.rpartition("/")[0] + "/compat.lua"
 BIT32 = __file__.rpartition("/")[0] + "/bit32.lua"
@@ -117,9 +116,7 @@ class LuaState:
         with open(PRELUDE, "rb") as file:
             source = file.read()
         prelude = self._lua.compile(source, name=b"=slurmhooks")
-        self._wrap, self._proxy, self._serve_json, self._line_of = prelude(
-            self._prepare, as_function, self._pipes, _temporary
-        )
+        self._wrap, self._proxy, self._line_of = prelude(self._prepare, as_function, self._pipes, _temporary)
         self._items = self._module.as_itemgetter
         self._loadfile: Any = self.globals[b"loadfile"]
         self._loadstring: Any = self.globals[b"loadstring"] or self.globals[b"load"]
@@ -129,7 +126,6 @@ class LuaState:
         self.globals[b"package"][b"cpath"] = to_bytes(cpath)
         self.tonumber: Any = self.globals[b"tonumber"]
         self.tostring: Any = self.globals[b"tostring"]
-        self._serve_json(lambda: self.load(JSON))
         own = library.shared[lua.module]
         if self.version not in ("5.1", "luajit") and not own:
             self.load(COMPAT)(to_bytes(self.version), self._standard)

@@ -37,7 +37,6 @@ ALARM = "killed by signal 14"
 """An anchor's timer may expire before scrun listens; slurmhooks keeps the anchor alive."""
 LIVES = 30
 """On a busy machine the reaping usually wins, and a script may run several commands."""
-JSON_MODULES = "/usr/share/lua/5.*/json.lua"
 
 
 @dataclass
@@ -192,7 +191,7 @@ def failure(found: Outcome) -> list[str]:
 
 
 def test_the_manuals_scripts(lab: Lab) -> None:
-    """The manual's scripts run unchanged with the same result as in scrun alone, even without a JSON module."""
+    """The manual's scripts run unchanged with the same result as in scrun alone."""
     passed = 0
     for script in scripts_of_the_manual(lab):
         for text in dict.fromkeys((script, with_json_module(script))):
@@ -214,15 +213,6 @@ def test_the_manuals_scripts(lab: Lab) -> None:
             assert (behind.codes, behind.files, behind.left) == (alone.codes, alone.files, alone.left), behind.output
             assert behind.output == alone.output
             assert comparable(behind.config) == comparable(alone.config)
-            lab.cluster.root("sh", "-c", f"for f in {JSON_MODULES}; do mv $f $f.away; done", check=True)
-            try:
-                without = lab.live()
-            finally:
-                lab.cluster.root("sh", "-c", f"for f in {JSON_MODULES}.away; do mv $f ${{f%.away}}; done", check=True)
-            assert (without.codes, without.files, without.left) == (alone.codes, alone.files, alone.left), (
-                without.output
-            )
-            assert comparable(without.config) == comparable(alone.config)
     assert passed
 
 

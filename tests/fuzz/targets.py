@@ -141,19 +141,16 @@ def oci_config(data: bytes) -> None:
 
 @cache
 def _lua() -> tuple[LuaState, Any]:
-    """Return a state, and its function that decodes and encodes JSON in each way that scripts have."""
+    """Return a state, and its function that decodes and encodes JSON."""
     state = LuaState(next(version for version in ("5.4", "5.3", "5.1") if finding.is_installed(version)))
     state.globals[b"slurm"] = table = state.table()
     slurm_table.install_conversions(state, table)
     source = """
-        local json = require 'json'
         return function(text)
-            for _, way in ipairs({{json.decode, json.encode}, {slurm.from_json, slurm.to_json}}) do
-                local fine, value = pcall(way[1], text)
-                if fine then
-                    local written, again = pcall(way[2], value)
-                    if written and type(again) ~= 'string' then error('not a text: ' .. tostring(again)) end
-                end
+            local fine, value = pcall(slurm.from_json, text)
+            if fine then
+                local written, again = pcall(slurm.to_json, value)
+                if written and type(again) ~= 'string' then error('not a text: ' .. tostring(again)) end
             end
         end
     """

@@ -191,18 +191,3 @@ def test_an_unreadable_configuration_ends_scrun_at_the_start(host: Host) -> None
     (host.folder / "slurmhooks.toml").unlink()
     (host.folder / "slurmhooks.toml").mkdir()
     assert re.search(r"slurmhooks\.toml: not a file", str(host.run("lua $lua").one("lua")["why"]))
-
-
-def test_json_where_the_machine_has_none(host: Host) -> None:
-    """`require 'json'` in a script returns the machine's module, or if it has none, that of slurmhooks."""
-    script = """
-    package.path = "./?.lua"
-    local json = require 'json'
-    local text = '{"a":[],"b":{},"c":[1,2.5,null,"x\\\\u00e9\\\\n"],"limit":9223372036854771712}'
-    slurm.log_info("json %s %s", tostring(json.mine), json.encode(json.decode(text)))
-    """
-    own(host, script + SITE)
-    assert 'json nil {"a":[],"b":{},"c":[1,2.5,null,"x\u00e9\\n"],"limit":9223372036854771712}' in host.run("lua $lua")
-    other = "mine = true, decode = tostring, encode = tostring"
-    own(host, f"package.preload.json = function() return {{ {other} }} end\n" + script + SITE)
-    assert "json true {" in host.run("lua $lua")

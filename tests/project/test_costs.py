@@ -97,7 +97,7 @@ def lua() -> tuple[LuaState, Any]:
     state = LuaState(next(version for version in ("5.4", "5.3", "5.1") if finding.is_installed(version)))
     state.globals[b"slurm"] = table = state.table()
     slurm_table.install_conversions(state, table)
-    source = "local json = require 'json' return function(s) pcall(json.decode, s) pcall(slurm.from_json, s) end"
+    source = "return function(s) pcall(slurm.from_json, s) end"
     return state, state.call(state.compile(source, "=costs"))
 
 

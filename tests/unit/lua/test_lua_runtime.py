@@ -176,19 +176,6 @@ def test_modules_of_the_site_are_found(state: LuaState, write: Callable[..., Pat
     assert run(state, f"package.path = '{folder}/?.lua;' .. package.path\nreturn require('site_rules').limit") == 7
 
 
-def test_json_is_there_where_the_site_has_none(state: LuaState) -> None:
-    """A decoded and encoded document is unchanged, including null, empty arrays and objects."""
-    text = '{"a":[1,2.5,-300,null,{},[]],"b":"\\u00fc\\ud83d\\ude00\\n\\"","c":{},"d":[],"e":true}'
-    state.globals[b"text"] = to_bytes(text)
-    same = run(state, "package.path = ''\nlocal json = require 'json'\nreturn json.encode(json.decode(text))")
-    assert same.decode() == '{"a":[1,2.5,-300,null,{},[]],"b":"ü😀\\n\\"","c":{},"d":[],"e":true}'
-    for wrong in ("{", "[1,]", '{"a" 1}', "nul", '"x', "1 2", "{1:2}", '"\\q"'):
-        state.globals[b"text"] = wrong.encode()
-        ok, said = run(state, "return pcall(require('json').decode, text)")
-        assert not ok
-        assert said.startswith(b"JSON, line 1: ")
-
-
 def test_a_module_that_nobody_has_says_where_it_was_looked_for(state: LuaState) -> None:
     """The message about a missing module is the same as Lua's own."""
     with pytest.raises(ScriptError, match=r"(?s)module 'nosuch' not found:.*no file .*nosuch\.so"):

@@ -168,7 +168,7 @@ class Store:
                 that may read a file.
         """
         for name in files:
-            if not archive.is_plain(name):
+            if not archive.is_plain(name) or name.startswith("."):  # hidden files are what a deployment derives
                 raise Finding(f"{name}: not the name of a file of a set; nothing has changed")
         bundle = archive.identity(data)
         if self.place(bundle).exists():

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from slurmhooks import identity
+from slurmhooks.cli.bundles import archive
 from slurmhooks.site import checked
 from tests.bench.rules import toml
 
@@ -147,6 +148,15 @@ def test_what_users_may_not_read(site: "Site", load: Callable[..., Any], private
     found, wanted = (os.stat(folder / name) for name in (checked.FILE_NAME, private))
     assert (found.st_mode & 0o777, found.st_gid) == (wanted.st_mode & 0o777, wanted.st_gid) == (0o440, found.st_gid)
     assert "pydantic" not in load()["imported"]
+
+
+def test_an_archive_brings_none(site: "Site", open_folder: Path) -> None:
+    """An archive with such a file is refused before anything is stored: workers would read it with more rights."""
+    files = {"slurmhooks.toml": archive.File(b""), checked.FILE_NAME: archive.File(b"slurmhooks-checked 1")}
+    (open_folder / "site.tar").write_bytes(archive.pack(files))
+    done = site.call("deploy", open_folder / "site.tar")
+    assert (done.exit_code, ".checked: not the name of a file of a set" in done.output) == (1, True), done.output
+    assert list(site.etc.rglob(checked.FILE_NAME)) == []
 
 
 def test_plain_files_need_none(site: "Site") -> None:

@@ -132,10 +132,10 @@ class Rule(Condition):
         """Check what all rules have in common."""
         super().settle()
         self._conditional = bool(self.given or self.any)
-        if self.updates == "only" and "job_modify" not in self.hooks:
+        if self.updates == "only" and not self.sees_jobs_of_updates:
             raise ValueError('updates = "only": the rule does not look at updates')
         unseen = [name for name in self.compared if name in NOT_IN_RECORDS]
-        if unseen and self.updates in ("check", "only") and "job_modify" in self.hooks:
+        if unseen and self.sees_jobs_of_updates:
             raise ValueError(
                 f"slurmctld does not send {listed(unseen, 'and')} of the job of an update: add updates = "
                 + (
@@ -148,6 +148,11 @@ class Rule(Condition):
             raise ValueError(f"needs {listed(self.needs)}")
 
     # Properties
+
+    @property
+    def sees_jobs_of_updates(self) -> bool:
+        """Whether it looks at the job as it would be after an update."""
+        return self.updates in ("check", "only") and "job_modify" in self.hooks
 
     @property
     def kind(self) -> str:

@@ -71,6 +71,10 @@ def _both(first: Rule, second: Rule) -> str | None:
     field = second.field
     if first.field not in (field, *same_member(field)) or contradiction(first, second):
         return None
+    if set(first.active_hooks()).isdisjoint(second.active_hooks()):
+        return None
+    if isinstance(second, Set) and second.separator is not None:
+        return None
     if isinstance(second, Default):
         always = not isinstance(first, Copy) and first.value is not None
         if always and covers(first, second) and not _excepts(first):

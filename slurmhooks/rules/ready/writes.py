@@ -154,7 +154,7 @@ def of_submissions(rule: Rule, field: str) -> None:
     Raises:
         ValueError: slurmctld would refuse each update of a user in which it is set.
     """
-    if field in OF_OPERATORS and rule.updates in ("check", "only"):
+    if field in OF_OPERATORS and rule.sees_jobs_of_updates:
         raise ValueError(f'only operators may change {field} in an update: add updates = "ignore"')
 
 
@@ -165,7 +165,8 @@ class Default(_Writes):
     else value; without any, the job is not changed. What a case asks for and a job leaves to Slurm, such as its time
     limit, is what it would get; in cases of the partition, in the partition of the case. Jobs in a reservation get no
     partition, because Slurm chooses that of the reservation. A time limit is at least that of --time-min, and at most
-    MaxTime of the partition; jobs whose --deadline is earlier get none.
+    MaxTime of the partition; jobs whose --deadline is earlier get none. With updates = "only", not submissions but
+    updates that do not name the field set it, whatever they change.
     """
 
     rule: Literal["default"] = key("default")
@@ -178,10 +179,24 @@ class Default(_Writes):
     example: ClassVar[str] = 'field = "qos"\npartitions = ["gpu"]\nvalue = "gpu"'
 
     def settle(self) -> None:
-        """Check that its field can be unset."""
+        """Check that its field can be unset, and that users may set it in updates if it does."""
         super().settle()
+        of_submissions(self, self.field)
         if is_never_unset(self.field):
             raise ValueError(f"{self.field} of job always has a value: write set instead of default")
+
+    @property
+    def sees_jobs_of_updates(self) -> bool:
+        """Whether it is for updates."""
+        return self.updates == "only"
+
+    def active_hooks(self) -> tuple[str, ...]:
+        """Return the hook of submissions, or that of updates."""
+        return ("job_modify",) if self.updates == "only" else ("job_submit",)
+
+    def deciding(self) -> tuple[str, ...]:
+        """Return the field, and what its cases depend on; for updates any field."""
+        return tuple(ROWS) if self.updates == "only" else super().deciding()
 
     def own_text(self) -> str:
         """Return the message if the site has none."""
@@ -197,6 +212,9 @@ class Default(_Writes):
         if self.field == "partition" and job.reservation is not None:
             return
         chosen = self.chosen(request)
+        if request.modify:
+            assign(self, request, chosen)
+            return
         if chosen is not None and self.field == "time_limit" and isinstance(chosen, int):
             chosen = resources.limit_time(request, max(chosen, request.number("time_min")))
         elif chosen is not None:
@@ -207,17 +225,20 @@ class Default(_Writes):
     def effect(self) -> str:
         """Describe the rule."""
         besides = " and `--reservation`" if self.field == "partition" else ""
-        return f"A job without {option_shown(self.field)}{besides} gets {self.gets()}."
+        what = "An update" if self.updates == "only" else "A job"
+        return f"{what} without {option_shown(self.field)}{besides} gets {self.gets()}."
 
 
 class Set(_Writes):
     """Jobs get a value in a field, whatever they ask for; flags are added to those that they have.
 
     The value is chosen as by ``default``. An update that sets the field, or moves the job to where the rule counts,
-    gets the value as well. Jobs in a reservation get no partition.
+    gets the value as well. Jobs in a reservation get no partition. With a separator, the value is added to what the job
+    has, once.
     """
 
     rule: Literal["set"] = key("set")
+    separator: str | None = key(None, "the text between what the job has and the value, which is added to it")
     left_to_slurm: ClassVar[str] = "what a job leaves to Slurm is set as well; cases look at what the job would get"
     text: ClassVar[str] = "{option} {asked} was changed to {chosen}"
     placeholders: ClassVar[dict[str, str]] = {**_Writes.placeholders, "asked": "the value that the user gave"}
@@ -227,12 +248,18 @@ class Set(_Writes):
         """Check that users may set its field in updates."""
         super().settle()
         of_submissions(self, self.field)
+        if self.separator is not None and not is_text(ROWS[self.field]):
+            raise ValueError(f"separator is for texts, and {self.field} is none")
 
     def check(self, request: Request) -> None:
-        """Set the value."""
+        """Set the value, or add it."""
         if self.field == "partition" and request.get("reservation") is not None:
             return
-        assign(self, request, self.chosen(request))
+        value, asked = self.chosen(request), request.value(self.field)
+        if value is not None and asked and self.separator is not None:
+            has = value in asked.split(self.separator) if self.separator else asked.endswith(value)
+            value = asked if has else f"{asked}{self.separator}{value}"
+        assign(self, request, value)
 
     def own_text(self) -> str:
         """Return the message if the site has none."""
@@ -240,7 +267,7 @@ class Set(_Writes):
 
     def effect(self) -> str:
         """Describe the rule."""
-        return f"A job gets {self.gets()}."
+        return f"A job gets {self.gets()}{'' if self.separator is None else ', added to what it has'}."
 
 
 class Copy(Rule):
@@ -300,7 +327,7 @@ class Copy(Rule):
         return f"{option_shown(self.field)} gets the value of {option_shown(self.source)}."
 
 
-def assign(rule: Set | Copy, request: Request, value: Any) -> None:
+def assign(rule: Default | Set | Copy, request: Request, value: Any) -> None:
     """Set the field of a job, and tell the user if that changes what the user gave."""
     field, asked = rule.field, request.value(rule.field)
     if isinstance(ROWS[field], Flag) and asked is not None and value is not None:

@@ -75,10 +75,31 @@ FIELDS = {
         Case('field = "nice"\ncases = [{ to = 7, min_nodes = 2 }]\nvalue = 1', {"min_nodes": 1}, changes={"nice": 1}),
         Case('field = "comment"\nvalue = "x"', {}, uid=0),
         Case('field = "comment"\nvalue = "x"', {"comment": ""}, record=HELD),
+        Case('field = "comment"\nvalue = "x"\nupdates = "only"', {}),
+        Case('field = "comment"\nvalue = "x"\nupdates = "only"', {"nice": 1}, changes={"comment": "x"},
+             record={**HELD, "comment": "y"}),
+        Case('field = "comment"\nvalue = "x"\nupdates = "only"', {"nice": 1}, record={**HELD, "comment": "x"}),
+        Case('field = "comment"\nvalue = "x"\nupdates = "only"', {"comment": "y"}, record=HELD),
+        Case('field = "comment"\nvalue = "x"\nupdates = "only"', {"nice": 1}, record=HELD, uid=0),
+        Case('field = "comment"\nvalue = "x"\nupdates = "only"\npartitions = ["b"]', {"nice": 1}, record=HELD),
     ],
     "set": [
         Case('field = "nice"\nvalue = 5\npartitions = ["b"]', {"partition": "b"}, record={"nice": 0},
              changes={"nice": 5}),
+        *(
+            Case(f'field = "{field}"\nseparator = "{separator}"\nvalue = "y"', {field: has} if has else {},
+                 changes={} if gets == has else {field: gets})
+            for field, separator, has, gets in (
+                ("comment", "; ", "x", "x; y"), ("comment", "; ", "x; y", "x; y"), ("comment", "; ", "xy", "xy; y"),
+                ("comment", "; ", "", "y"), ("qos", "", "x", "xy"), ("qos", "", "xy", "xy"),
+                ("licenses", ",", "a:2,y,b", "a:2,y,b"),
+            )
+        ),
+        Case('field = "comment"\nseparator = ","\nvalue = "y"', {"comment": "z"}, changes={"comment": "z,y"},
+             record=HELD),
+        Case('field = "comment"\nseparator = ","\nvalue = "y"', {"nice": 1}, record={**HELD, "comment": "z"}),
+        Case('field = "comment"\nseparator = ","\nvalue = "y"\npartitions = ["b"]', {"partition": "b"},
+             changes={"comment": "z,y"}, record={**HELD, "comment": "z"}),
         Case('field = "comment"\nvalue = "y"', {}, changes={"comment": "y"}),
         Case('field = "comment"\nvalue = "y"', {"comment": "x"}, changes={"comment": "y"}),
         Case('field = "comment"\nvalue = "y"', {"comment": "y"}),

@@ -262,6 +262,9 @@ OTHER = f'{SET}name = "other"\n'
         (SET.replace('"set"', '"default"') + OTHER.replace('"set"', '"default"'), "the second one never sets comment"),
         (SET.replace('"set"', '"default"') + OTHER, ""),
         (f'{SET}mode = "off"\n{OTHER}', ""),
+        (f'{SET}{OTHER}separator = ","', ""),
+        (SET + OTHER.replace('"set"', '"default"') + 'updates = "only"', "the second one never sets comment"),
+        (f'{SET}updates = "ignore"\n' + OTHER.replace('"set"', '"default"') + 'updates = "only"', ""),
     ],
 )
 def test_what_check_finds(text: str, note: str) -> None:

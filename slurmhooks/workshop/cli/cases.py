@@ -4,6 +4,7 @@
 Only the rules are loaded: `deploy` tries cases as root, and hook files may do anything.
 """
 
+import pwd
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ import click
 from slurmhooks.cli.findings import Findings
 from slurmhooks.errors import LoadError
 from slurmhooks.handlers.registry import Registry
+from slurmhooks.job_submit.judging import administrators
 from slurmhooks.rules import expected, source
 from slurmhooks.rules.expected import Expected
 from slurmhooks.rules.typed import typed
@@ -28,7 +30,7 @@ from slurmhooks.workshop.testing.job_submit import RELEASE
 EMPTY = "#!/bin/sh\n"
 """The script of a case that gives none."""
 USER = 60000
-"""The user id of the users of cases."""
+"""The user id of the users of cases, except root and SlurmUser: rules are usually not for these."""
 
 
 def failures(toml: Path) -> list[str]:
@@ -58,7 +60,8 @@ def _faults(case: Expected, registry: Registry, folder: Path) -> Iterator[str]:
     notes: list[str] = []
     groups = {name: USER + 1 + number for number, name in enumerate(case.groups)}
     update = case.record is not None
-    identity = {"user_name": case.user, "groups": groups} | ({} if update else {"user_id": USER, "group_id": USER})
+    user = _user_id(case.user)
+    identity = {"user_name": case.user, "groups": groups} | ({} if update else {"user_id": user, "group_id": user})
     fields: dict[str, Any] = {}
     try:
         if not update:
@@ -71,8 +74,8 @@ def _faults(case: Expected, registry: Registry, folder: Path) -> Iterator[str]:
         request = TriedRequest(
             fields=given,
             release=RELEASE,
-            uid=USER,
-            record=None if case.record is None else {"user_id": USER, "batch_flag": 1, **case.record},
+            uid=user,
+            record=None if case.record is None else {"user_id": user, "batch_flag": 1, **case.record},
             sysconfdir=folder,
         )
         result, changes = request.run(registry)
@@ -84,6 +87,14 @@ def _faults(case: Expected, registry: Registry, folder: Path) -> Iterator[str]:
     if request.unknown:
         yield f"asks for what slurmctld would choose: name {', '.join(request.unknown)} in fields"
     yield from _differences(case, result, {**given, **{name: after for name, (_, after) in changes.items()}})
+
+
+def _user_id(name: str) -> int:
+    try:
+        user_id = pwd.getpwnam(name).pw_uid
+    except KeyError:
+        return USER
+    return user_id if user_id in administrators() else USER
 
 
 def _differences(case: Expected, result: Result, fields: dict[str, Any]) -> Iterator[str]:

@@ -44,6 +44,8 @@ GOOD = [
     f'fields = {{ comment = "x" }}\n{HELD}\noutcome = "accepted"\nchanges = {{ comment = "x" }}',
     'options = "-p a --comment=x true"\ncommand = "srun"\noutcome = "refused"\nrule = "forbid_comment"',
     'options = "-p a --comment=x"\noutcome = "accepted"',
+    'options = "-p batch"\nuser = "root"\noutcome = "accepted"',
+    f'fields = {{ min_nodes = 8 }}\n{HELD}\nuser = "root"\noutcome = "accepted"',
 ]
 BAD = {
     'options = "-p batch"\noutcome = "accepted"': "is refused, not accepted: name a time limit with --time",
@@ -66,7 +68,7 @@ def test_what_is_as_expected(tmp_path: Path) -> None:
     """Submissions of each command and updates end as the site says."""
     done = check(tmp_path, *GOOD)
     assert done.exit_code == 0, done.stderr
-    assert "rules.cases: 8 of 8 are as expected" in done.stdout
+    assert "rules.cases: 10 of 10 are as expected" in done.stdout
 
 
 def test_what_is_not_as_expected(tmp_path: Path) -> None:
@@ -75,7 +77,7 @@ def test_what_is_not_as_expected(tmp_path: Path) -> None:
     assert done.exit_code == 1
     lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
     assert len(lines) == len(BAD)
-    for number, (line, fault) in enumerate(zip(lines, BAD.values(), strict=True), 9):
+    for number, (line, fault) in enumerate(zip(lines, BAD.values(), strict=True), 11):
         assert f"rules.cases, number {number} (" in line
         assert fault in line
 

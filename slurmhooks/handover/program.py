@@ -51,7 +51,7 @@ def keep(spool: str, hook: str, *given: str) -> None:
     while (name := f"{number:0{DIGITS}}{os.getpid():010}{deliverer.SEGMENT}") in names:
         number += 1  # nothing may be lost
     job_id = os.environ.get("SLURM_JOB_ID", "") if hook == "mail" else ""
-    job = int(job_id) % (1 << 32) if job_id.isdecimal() else 0
+    job = int(job_id) % (1 << 32) if job_id.isdecimal() and len(job_id) <= DIGITS else 0
     durable.write(f"{spool}/{name}", segment(hook, time.time_ns(), _message(hook, given), job))
 
 

@@ -37,6 +37,8 @@ LONGEST = 900
 """Bytes of a subject."""
 ADDRESS = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]{1,64}(@[\w.-]{1,255})?", re.ASCII)
 """A mail address without quotes and comments, of which Python's email package reads some wrongly, or not at all."""
+NUMBER = re.compile(r"\d{1,10}", re.ASCII)
+"""An id of a job. Others count as none, so that one damaged mail does not end the digest that has it."""
 LATER = frozenset((408, 425, 429))
 """Statuses of HTTP below 500 after which the same call may succeed."""
 PERMANENT = 500
@@ -115,7 +117,7 @@ class Mail:
 
     def _number(self, name: str) -> int | None:
         text = self.environment.get(name, "")
-        return int(text) if text.isascii() and text.isdecimal() else None
+        return int(text) if NUMBER.fullmatch(text) else None
 
     def send(
         self,

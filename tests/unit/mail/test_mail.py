@@ -267,6 +267,17 @@ def test_a_digest(site: Site) -> None:
     assert sorted(site.notes(), key=str) == [digest, ["bob", "other", "other\n", 1]]
 
 
+def test_a_digest_with_a_damaged_mail(site: Site) -> None:
+    """A mail whose ids are no numbers is delivered, too, and keeps no other one from it."""
+    site.configure('digest = "1s"\n')
+    site.hooks("@hook.mail\ndef tell(mail): note(mail.subject, [each.job_id for each in mail.collected])\n")
+    for job_id in ("7", "9" * 5000, "٣"):
+        site.mail("mail", JOB_ID=job_id, JOB_USER="alice")
+    time.sleep(1.1)
+    site.deliver()
+    assert site.notes() == [["Slurm: 3 events of 2 jobs", [7, 0, 0]]]
+
+
 def test_a_digest_that_fails(site: Site) -> None:
     """No handler gets a mail of it twice, and none is lost: what one handler lacks, it gets in the next attempt."""
     site.configure('digest = "1s"\nbackoff = 0.01\n')

@@ -10,6 +10,8 @@ import pytest
 from slurmhooks.lua import job_fields
 from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.moved
+
 HERE = Path(__file__).parent
 SCRIPT = "/etc/slurm/adopt/job_submit.lua"
 NOT_READ = {"default_account", "default_qos", "assoc_comment", "assoc_qos", "argv", "spank_job_env", "cron_job"}

@@ -11,7 +11,7 @@ from tests.cluster import accounting
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.moved, pytest.mark.stopped]
 
 CONF = "PriorityType=priority/multifactor\nPriorityDecayHalfLife=0\nPriorityUsageResetPeriod=MONTHLY\n"
 ACCOUNTS = (

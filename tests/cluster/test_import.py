@@ -23,6 +23,7 @@ from tests.cluster import accounting
 from tests.cluster.conftest import Cluster
 from tests.cluster.drawn_submissions import Submission, draw
 from tests.cluster.job_submit_site import Site
+from tests.cluster.turns import moved
 
 RECORDED, IMPORTED, ASK = "/var/log/slurm/drawn.recording", "/var/log/slurm/imported.recording", "/root/ask.sh"
 MORE = "AccountingStoreFlags=job_comment,job_script,job_env\nPartitionName=closed Nodes=ALL State=DOWN\n"
@@ -206,7 +207,7 @@ def submissions(number: int) -> list[Submission]:
     return [draw(drawing, each) for each in range(number, 2 * number)]
 
 
-@pytest.mark.parametrize("number", [SAMPLE, pytest.param(ALL, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("number", [*moved(SAMPLE), pytest.param(ALL, marks=pytest.mark.soak)])
 def test_drawn_submissions(accounts: Cluster, tmp_path: Path, number: int) -> None:
     """Each field of an imported request, and each decision about it, is that of the real request, or not compared."""
     drawn = Drawn(accounts, tmp_path, submissions(number))

@@ -17,6 +17,8 @@ from tests.lua_parts import COMMAND_PARTS, command_script
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.moved
+
 SCRIPTS = int(os.environ.get("SLURMHOOKS_DRAWN_SCRIPTS", "8"))
 PUBLIC = os.environ.get("SLURMHOOKS_CLI_FILTER_SCRIPTS")
 """A folder with further scripts to compare, such as those that sites have published."""

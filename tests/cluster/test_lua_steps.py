@@ -22,7 +22,7 @@ from tests.lua_parts import STEP_OPTIONS, STEP_PARTS
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.moved, pytest.mark.stopped]
 
 SCRIPTS = int(os.environ.get("SLURMHOOKS_DRAWN_SCRIPTS", "6"))
 PUBLIC = os.environ.get("SLURMHOOKS_SPANK_SCRIPTS")

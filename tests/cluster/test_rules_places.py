@@ -18,7 +18,7 @@ from tests.cluster.job_submit_site import DEFAULT_TOML, FOLDER, TOML, Site, show
 from tests.cluster.lab.cluster import cluster_name
 from tests.cluster.test_rules_evaded import WITHOUT_SOURCES
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.moved, pytest.mark.stopped]
 
 KINDS = {name: RULES[line.keys["rule"]] for name, line in LINES.items()} | {
     name: kind for name, kind in RULES.items() if name not in ("require", "limit", "default", "set", "copy")

@@ -20,6 +20,8 @@ from tests.cluster.scrun_lab import alice, lab
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.moved
+
 PROJECT = Path(__file__).resolve().parents[2]
 PACKAGES = ("podman", "conmon", "fuse-overlayfs", "netavark", "uidmap")
 ADD_SECONDS = 600.0

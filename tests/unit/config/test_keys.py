@@ -61,7 +61,7 @@ def test_every_table_and_key_of_the_model() -> None:
         }
 
 
-@pytest.mark.slow
+@pytest.mark.moved
 @pytest.mark.parametrize(("table", "key"), EVERY_KEY)
 @given(value=VALUES)
 @example(value="\0")

@@ -185,7 +185,8 @@ def test_where_a_job_runs(site: Site) -> None:
         found.update({each["hook"]: each for each in site.told() if "alloc" in each})
         return hooks <= found.keys()
 
-    site.cluster.wait(told, what=f"records of {hooks}")
+    # A slurmctld that has just started may look for a node only a minute later.
+    site.cluster.wait(told, 150, f"records of {hooks}")
     for each in found.values():
         assert each["alloc"] == "debug", each
         assert set(each["partition"].split(",")) == {"shut", "debug"}, each

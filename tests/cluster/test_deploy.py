@@ -193,6 +193,7 @@ def test_rollback(site: Site) -> None:
     assert site.root("srun -w n1 sh -c 'echo $VERSION'").strip() == "1"
 
 
+@pytest.mark.moved
 def test_the_page(site: Site) -> None:
     """The commands of the page work, one after the other."""
     site.root("slurmhooks deploy /root/2.tar; rm -rf /root/site; cp -r /root/site2 /root/site")

@@ -295,6 +295,7 @@ SPELT = {
 
 
 @pytest.mark.one_release("22.05", "24.11")
+@pytest.mark.moved
 def test_long_texts_of_one_user_do_not_fill_the_spool(site: Cluster) -> None:
     """While nothing can be delivered, jobs with long texts leave room for the records of others; theirs are kept, too.
 

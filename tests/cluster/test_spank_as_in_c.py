@@ -10,6 +10,7 @@ import pytest
 
 from tests.cluster.own_readers import seeded
 from tests.cluster.spank.site import HERE, Site, settle, site
+from tests.cluster.turns import moved
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
@@ -192,7 +193,7 @@ def test_as_in_c(lent: Site) -> None:
 
 @pytest.mark.parametrize(
     ("context", "callback"),
-    [("local", "init"), ("local", "init_post_opt"), ("local", "local_user_init"), ("remote", "task_init")],
+    [("local", "init"), ("remote", "task_init"), *moved(("local", "init_post_opt"), ("local", "local_user_init"))],
 )
 def test_positive_codes(lent: Site, context: str, callback: str) -> None:
     """A positive code of a C plugin fails a callback from 25.05 on only; a refusal in Python fails it before, too."""
@@ -206,7 +207,7 @@ def test_positive_codes(lent: Site, context: str, callback: str) -> None:
     assert bool(codes["C"]) == (lent.since >= (25, 5))
 
 
-@pytest.mark.parametrize("lines", [("C", "Python"), ("Python", "C"), ("Python",)])
+@pytest.mark.parametrize("lines", [("C", "Python"), *moved((("Python", "C"),), (("Python",),))])
 def test_jobs_of_the_former_plugin(lent: Site, lines: tuple[str, ...]) -> None:
     """A waiting job keeps the options of the C plugin on nodes that also have its line, and loses them on others."""
     settle(lent)

@@ -7,6 +7,7 @@ import pytest
 
 from tests.cluster.spank.site import Site, settle, site
 from tests.cluster.spank.steps import HEAD
+from tests.cluster.turns import moved
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
@@ -245,7 +246,7 @@ EDITS = (
 OTHER = "from slurmhooks import hook\n@hook.spank.task_init\ndef task(spank): pass\n"
 
 
-@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit[0])
+@pytest.mark.parametrize("edit", [EDITS[0], *moved(*((edit,) for edit in EDITS[1:]))], ids=lambda edit: edit[0])
 def test_an_edit_of_plugstack_conf(lent: Site, edit: tuple[str, ...]) -> None:
     """Steps and epilog of a job have its state also after an edit of the line between prolog and epilog."""
     name, before, *after = edit

@@ -14,16 +14,16 @@ from slurmhooks.fields import JobFields, RecordFields
 from slurmhooks.fields.constants import TaskDist
 from slurmhooks.fields.flag_rows import Enumerated, Flag
 from slurmhooks.fields.number_rows import Number, Offset, Plain, Tagged, Time
-from slurmhooks.fields.rows import NEWEST, Computed, Text, rows
+from slurmhooks.fields.rows import NEWEST, Computed, Text, Tres, rows
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.job_submit import updates
-from slurmhooks.job_submit.strings import mem_str_to_mib, time_str2mins
+from slurmhooks.job_submit.strings import expand_nodes, mem_str_to_mib, time_str2mins
 from slurmhooks.job_submit.users import split_names
 from slurmhooks.rules.kinds import matches, shown_memory, shown_moment, shown_time
 from slurmhooks.values import UNLIMITED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 ROWS = rows(JobFields)
 WHOLE_NODES = ("shared", "oversubscribe")
@@ -47,10 +47,37 @@ NAMES = frozenset({"partition", "qos", "reservation", "clusters"})
 """Fields with names between commas, each of which counts."""
 FEATURES = frozenset({"features", "prefer", "batch_features", "cluster_features"})
 """Fields with names of features, of which one that matches is enough."""
-ANY_CASE = frozenset({"account", "charged_account", "default_account", "qos", "assoc_qos", "default_qos", "wckey"})
-"""Fields whose names Slurm compares without regard to case."""
 FEATURE = re.compile(r"[^\s&|,()\[\]*!]+")
 """A name in --constraint; a count may follow a star."""
+CHOICES = FEATURES | {"licenses"}
+"""Fields with names of which Slurm chooses one if "|" separates them."""
+
+
+def _parts(separators: str, text: str) -> list[str]:
+    return [part for each in re.split(f"[{separators}]", text) if (part := each.strip())]
+
+
+SEPARATED = {
+    **dict.fromkeys((name for name, row in ROWS.items() if isinstance(row, Tres)), ","),
+    **dict.fromkeys(("acctg_freq", "mail_user", "network"), ","),
+    "dependency": ",?",
+    "licenses": ",;|",
+}
+"""Fields with other lists, and what separates their parts, each of which counts."""
+NODES = frozenset({"req_nodes", "exc_nodes"})
+"""Fields with lists of nodes, each of which counts."""
+SPLIT: dict[str, Callable[[str], Sequence[Any]]] = {
+    **dict.fromkeys(NAMES, split_names),
+    **dict.fromkeys(FEATURES, FEATURE.findall),
+    **dict.fromkeys(NODES, expand_nodes),
+    **{name: partial(_parts, signs) for name, signs in SEPARATED.items()},
+}
+"""What returns the parts of a list."""
+ANY_CASE = frozenset({
+    "account", "assoc_qos", "charged_account", "default_account", "default_qos", "dependency", "mail_user", "qos",
+    "wckey",
+})  # fmt: skip
+"""Fields whose texts Slurm, or a mail server, compares without regard to case."""
 UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 """Characters that Python considers printable, but that Unicode lets programs ignore; NFKC leaves no others."""
 BLANK = "\u2800"
@@ -209,13 +236,14 @@ class Pattern:
         if self._is_flags:
             return any(bool(value) == bool(each) and value & each == each for each in self._values)
         parts = items(self._name, value)
-        chooses = self._name in NAMES or (self._name in FEATURES and "|" in value)
-        return bool(parts) and (all if sure and chooses else any)(map(self.has, parts))
+        if sure and (self._name in NAMES or (self._name in CHOICES and "|" in value)):
+            return bool(parts) and all(map(self.has, parts))
+        return any(map(self.has, parts)) or (self._name in SEPARATED and self.has(value))
 
 
 def has_value(name: str, value: Any) -> bool:
     """Tell whether a value of a field is one: a list without names is none."""
-    return value is not None and bool(items(name, value))
+    return value is not None and (name in NODES or bool(items(name, value)))
 
 
 def is_text(row: Any) -> bool:
@@ -241,11 +269,8 @@ def items(name: str, value: Any) -> Sequence[Any]:
     """Return the parts of a value that are compared: names of a list, flags, or the value itself."""
     if isinstance(value, IntFlag):
         return [value.__class__(1 << bit) for bit in range(value.bit_length()) if value & 1 << bit]
-    if isinstance(value, str) and name in NAMES:
-        return split_names(value)
-    if isinstance(value, str) and name in FEATURES:
-        return FEATURE.findall(value)
-    return (value,)
+    split = SPLIT.get(name) if isinstance(value, str) else None
+    return (value,) if split is None else split(value)
 
 
 def folded(name: str) -> str:

@@ -116,6 +116,23 @@ PARTITIONS = {
         Case('partitions = ["gpu"]', {"partition": "gpu"}, uid=0),
         Case('partitions = ["gpu"]', {"partition": "gpu"}, "you may not use", record={"partition": "cpu"}),
         Case('partitions = ["gpu"]', {"time_limit": 5}, record={"partition": "gpu"}),
+        Case('field = "req_nodes"\nforbidden = ["login3"]', {"req_nodes": "n1,login[2-4]"}, "do not name nodes"),
+        Case('field = "req_nodes"\nforbidden = ["login3"]', {"req_nodes": "n1,login[4-5]"}),
+        Case('field = "req_nodes"\nallowed = ["n*"]', {"req_nodes": "n1,login1"}, "do not name nodes"),
+        Case('field = "req_nodes"\nallowed = ["n*"]', {"req_nodes": "n[1-3],n7"}),
+        Case('field = "dependency"\nforbidden = ["singleton"]', {"dependency": "afterany:1,Singleton"}, "not allowed"),
+        Case('field = "dependency"\nforbidden = ["singleton"]', {"dependency": "after:1?singleton"}, "not allowed"),
+        Case('field = "dependency"\nforbidden = ["singleton"]', {"dependency": "afterany:1"}),
+        Case('field = "mail_user"\nforbidden = ["*@a.org"]', {"mail_user": "x@A.org,y@b.org"}, "not allowed"),
+        Case('field = "mail_user"\nallowed = ["*@a.org"]', {"mail_user": "x@b.org,y@a.org"}, "not allowed"),
+        Case('field = "licenses"\nforbidden = ["b:*"]', {"licenses": "a:1;b:1"}, "not allowed"),
+        Case('field = "tres_per_node"\nforbidden = ["gres/gpu*"]', {"tres_per_node": "gres/x:1,gres/gpu"}, "allowed"),
+        Case('field = "comment"\nwhere = { licenses = "a:*" }', {"comment": "x", "licenses": "b:1,a:1"}, "--comment"),
+        Case(
+            'field = "comment"\nunless = [{ where = { licenses = "a:*" } }]',
+            {"comment": "x", "licenses": "a:1|b:1"},
+            "--comment",
+        ),
     ],
 }
 TIMES = {

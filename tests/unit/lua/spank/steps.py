@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import cffi
-
 from slurmhooks.errors import SpankError
 from slurmhooks.hooks.points import HOOKS, POINTS
 from slurmhooks.log import LEVELS
@@ -22,11 +20,11 @@ from slurmhooks.lua.spank import Script
 from slurmhooks.lua.spank_handle import View
 from slurmhooks.spank.fields import ITEMS
 from slurmhooks.spank.model import Spank
-from slurmhooks.values import ENCODING, ERRORS, ExitStatus, text_from_c
+from slurmhooks.values import ENCODING, ERRORS, ExitStatus
 from slurmhooks.workshop.adopt.answers import ERROR_PLACE, Answer
 from slurmhooks.workshop.testing.log_capture import CapturedLog
-from slurmhooks.workshop.testing.spank import DEFAULTS, text_at
-from slurmhooks.workshop.testing.spank import FakeSpankModule as StandIn
+from slurmhooks.workshop.testing.spank import text_at
+from tests.unit.lua.spank.conftest import Native
 
 if TYPE_CHECKING:
     from slurmhooks.lua.spank_options import LuaOption
@@ -46,11 +44,6 @@ codecs.register(
         else None
     )
 )
-_ffi = cffi.FFI()
-_ffi.cdef("""
-typedef uint32_t uid_t; typedef uint32_t gid_t; typedef int32_t pid_t;
-struct spank_option { char *name; char *arginfo; char *usage; int has_arg; int val; void *cb; };
-""")
 
 
 @dataclass(frozen=True)
@@ -70,43 +63,27 @@ class Step:
     items: dict[str, Any] = field(default_factory=dict)
 
 
-class StandInForSpankLua(StandIn):
-    """The stand-in, with what only scripts use."""
+class StandIn(Native):
+    """The stand-in for one process."""
 
     def __init__(self, step: Step) -> None:
         items = dict(step.items)
         if "task_exit_status" in items:
             items["task_exit_status"] = ExitStatus(items["task_exit_status"])
-        super().__init__({**DEFAULTS, **items}, step.env, step.env)
+        super().__init__(items)
+        self.env, self.job_control_env = dict(step.env), dict(step.env)
         self.context = step.context
-        self.ffi = _ffi
-        self._given = step.options
-        self._kept_texts: list[Any] = []
+        self.given = {name.encode(): None if text is None else text.encode() for name, text in step.options.items()}
 
     def spank_strerror(self, code: int) -> Any:
         """Implement the function of spank.h; the text only has to be the same on both sides."""
-        return self._text(f"error {code}")
-
-    def spank_setenv(self, handle: tuple[str, str], name: bytes, value: bytes, overwrite: int) -> int:
-        """Implement the function of spank.h."""
-        if handle[0] == "remote" and not overwrite and text_from_c(name) in self.env:
-            return self._error("ESPANK_ENV_EXISTS")
-        return super().spank_setenv(handle, name, value, overwrite)
+        return self._string(f"error {code}")
 
     def spank_option_getopt(self, handle: tuple[str, str], option: Any, argument: Any) -> int:
         """Implement the function of spank.h."""
         if handle[1] in ("init", "init_post_opt", "task_post_fork", "exit"):
             return self._error("ESPANK_NOT_AVAIL")
-        name = text_at(option.name)
-        if name not in self._given:
-            return self._error("ESPANK_ERROR")
-        text = self._given[name]
-        argument[0] = _ffi.NULL if text is None or not option.has_arg else self._text(text)
-        return 0
-
-    def _text(self, text: str) -> Any:
-        self._kept_texts.append(_ffi.new("char[]", text.encode("utf-8", "surrogateescape")))
-        return self._kept_texts[-1]
+        return super().spank_option_getopt(handle, option, argument)
 
 
 class _Process:
@@ -114,7 +91,7 @@ class _Process:
 
     def __init__(self, step: Step) -> None:
         self.step = step
-        self.slurm = StandInForSpankLua(step)
+        self.slurm = StandIn(step)
         self.log: list[str] = []
         self.messages: list[str] = []
         self.error: str | None = None
@@ -286,7 +263,7 @@ class _PlainProcess(_Process):
         function = getattr(self.slurm, prefix + what.removeprefix("job_control_"))
         handle, key = self.view(self._callback), name.encode("utf-8", "surrogateescape")
         if what.endswith("getenv"):
-            buffer = _ffi.new("char[]", 65536)
+            buffer = self.slurm.ffi.new("char[]", 65536)
             code = function(handle, key, buffer, 65536)
             return (None, f"error {code}") if code else text_at(buffer)
         values = [given[0].encode("utf-8", "surrogateescape"), int(given[1])] if given else []

@@ -33,6 +33,7 @@ class AdoptReport:
         release: the release of Slurm that the script was read for.
         functions: the functions that Slurm calls, with their lines.
         not_read: lines that the parser does not understand.
+        liblua: the library of this machine in which the script was tried; empty: it has none for Slurm, so lupa's Lua.
         tried: what the script did on requests under slurmhooks.
         compared: how that compares with Slurm's own plugin.
     """
@@ -47,6 +48,7 @@ class AdoptReport:
     found: list[Remark]
     differences: list[str]
     changes: Setup
+    liblua: str = ""
     tried: Tried | None = None
     why_not_tried: str | None = None
     compared: Compared | None = None

@@ -46,6 +46,7 @@ NO_OWN = (
 )
 NO_TRIAL = "scripts of spank-lua run in Slurm's processes only: docs/lua.md says what differs"
 NO_COMPARISON = "Slurm's own plugin works only in Slurm's commands: docs/lua.md says what is the same and what differs"
+NO_LIBLUA = "  in lupa's Lua: this machine has no liblua of this version for Slurm"
 DEFAULT_REQUESTS = 400
 NAMES = re.compile(rb"slurm_(job|cli|spank|scrun)_|spank_options")
 """How the names begin of what Slurm calls or reads in its Lua scripts."""
@@ -194,6 +195,7 @@ def _try(report: AdoptReport, script: Script, path: str, recording: Path | None,
     wanted: Sequence[TrialRequest | commands.Command] = _commands(script, count) if are_commands else of_requests
     try:
         with progress.bar("trying") as advance:
+            report.liblua = finding.find(version).own
             report.tried = trial.run(path, release, version, wanted, uses, advance, script.family)
     except trial.TrialError as error:
         report.why_not_tried = str(error)
@@ -333,6 +335,8 @@ def _show_trial(report: AdoptReport) -> None:
         click.echo(shown(f"not tried: {report.why_not_tried}"))
         return
     click.echo(f"tried under slurmhooks with {tried.requests} requests: {tried.refused} refused")
+    if not report.liblua:
+        click.echo(NO_LIBLUA)
     for message, number in tried.errors.items():
         click.echo(shown(f"  it failed on {number} of them: {message}"))
     for reason, number in tried.not_tried.items():

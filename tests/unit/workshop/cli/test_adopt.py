@@ -10,6 +10,7 @@ import pytest
 from click.testing import Result
 
 from slurmhooks.cli import slurm
+from slurmhooks.lua import finding
 from tests.unit.workshop.replay.recordings import record
 
 pytestmark = pytest.mark.slow
@@ -65,6 +66,15 @@ def test_a_right_script(adopt: Callable[..., Result]) -> None:
     assert '[job_submit]\n  lua = "job_submit.lua"' in done.output
     assert "- JobSubmitPlugins=lua\n  + JobSubmitPlugins=python" in done.output
     assert "put JobSubmitPlugins=lua back" in done.output
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_the_lua_of_the_machine(adopt: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, installed: bool) -> None:
+    """The command says so if it has not tried a script in the library that Slurm's plugins load."""
+    own = finding.find("5.4")
+    own.own = "/usr/lib/liblua5.4.so.0" if installed else ""
+    monkeypatch.setattr(finding, "find", lambda _: own)
+    assert ("this machine has no liblua" in adopt(RIGHT).output) is not installed
 
 
 def test_other_plugins_keep_their_places(adopt: Callable[..., Result], tmp_path: Path) -> None:

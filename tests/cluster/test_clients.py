@@ -112,10 +112,12 @@ sys.argv = ["reframe", "-J", account, "-J", "project-code=X1", "-C", "site.py", 
 main()
 """,
     "nipype": """
-from nipype.interfaces.utility import IdentityInterface
+from nipype.interfaces.utility import Function
 from nipype.pipeline.engine import Node, Workflow
+def one():
+    return 1
 flow = Workflow("flow", base_dir=".")
-flow.add_nodes([Node(IdentityInterface(["a"]), "node", run_without_submitting=False)])
+flow.add_nodes([Node(Function(function=one, output_names=["out"]), "node")])
 from nipype.pipeline.plugins import SLURMPlugin
 import os, threading
 threading.Timer(50, os._exit, [0]).start()  # after an error it waits for ever

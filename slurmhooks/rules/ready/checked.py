@@ -264,8 +264,9 @@ class Forbid(_Checked):
 
     @property
     def checked(self) -> tuple[str, ...]:
-        """The fields that are compared."""
-        return self.field
+        """The fields that are compared; a job may name features by --prefer, too."""
+        prefers = "features" in self.field and (self.allowed or self.forbidden) and "prefer" not in self.field
+        return (*self.field, "prefer") if prefers else self.field
 
     @property
     def words(self) -> Words | None:
@@ -286,7 +287,7 @@ class Forbid(_Checked):
     def deciding(self) -> tuple[str, ...]:
         """Return the fields; whoever may not change the nodes that a job names may not exclude others, either."""
         both = self.updates == "refuse" and not NODE_LISTS.isdisjoint(self.field)
-        return by_updates((*self.field, *NODE_LISTS.difference(self.field)) if both else self.field)
+        return by_updates((*self.checked, *NODE_LISTS.difference(self.field)) if both else self.checked)
 
     def check(self, request: Request) -> None:
         """Refuse the job."""
@@ -295,8 +296,8 @@ class Forbid(_Checked):
             closed += [f"QOS {request.qos}"] if self.qos or self.except_qos else []
             closed += [f"account {request.account}"] if self.accounts or self.except_accounts else []
             self.refuse(request, what=" with ".join(filter(None, closed)) or "this cluster")
-        moves = not request.modify or request.sets(set(self.fields).difference(by_updates(self.field)))
-        for name in self.field:
+        moves = not request.modify or request.sets(set(self.fields).difference(by_updates(self.checked)))
+        for name in self.checked:
             value = request.value(name) if moves or request.sets(set_by(name)) else None
             forbids = self.forbidden and has_value(name, value) and self._forbidden[name].meets(value)
             if forbids or (

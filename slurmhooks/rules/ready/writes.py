@@ -16,6 +16,7 @@ from slurmhooks.rules.conditions import first_group
 from slurmhooks.rules.options import option_name, option_of, option_shown
 from slurmhooks.rules.table import key
 from slurmhooks.rules.typed import (
+    FEATURES,
     ROWS,
     SENT,
     is_never_unset,
@@ -234,7 +235,7 @@ class Set(_Writes):
 
     The value is chosen as by ``default``. An update that sets the field, or moves the job to where the rule counts,
     gets the value as well. Jobs in a reservation get no partition. With a separator, the value is added to what the job
-    has, once.
+    has, once. Features are added to those of --prefer, too.
     """
 
     rule: Literal["set"] = key("set")
@@ -255,11 +256,17 @@ class Set(_Writes):
         """Set the value, or add it."""
         if self.field == "partition" and request.get("reservation") is not None:
             return
-        value, asked = self.chosen(request), request.value(self.field)
+        chosen = value = self.chosen(request)
+        asked = request.value(self.field)
         if value is not None and asked and self.separator is not None:
-            has = value in asked.split(self.separator) if self.separator else asked.endswith(value)
+            has = _has_part(self.field, asked, value, self.separator)
             value = asked if has else f"{asked}{self.separator}{value}"
         assign(self, request, value)
+        _keep_preferred(self, request, chosen)
+
+    def deciding(self) -> tuple[str, ...]:
+        """Return the field, and what its cases depend on."""
+        return _with_preferred(self.field, super().deciding())
 
     def own_text(self) -> str:
         """Return the message if the site has none."""
@@ -316,11 +323,13 @@ class Copy(Rule):
 
     def deciding(self) -> tuple[str, ...]:
         """Return both fields."""
-        return tuple(dict.fromkeys((*set_by(self.field), *set_by(self.source))))
+        return _with_preferred(self.field, tuple(dict.fromkeys((*set_by(self.field), *set_by(self.source)))))
 
     def check(self, request: Request) -> None:
         """Set the value."""
-        assign(self, request, request.value(self.source))
+        value = request.value(self.source)
+        assign(self, request, value)
+        _keep_preferred(self, request, value)
 
     def effect(self) -> str:
         """Describe the rule."""
@@ -345,3 +354,21 @@ def assign(rule: Default | Set | Copy, request: Request, value: Any) -> None:
         rule.tell(
             request, chosen=shown_value, limit=shown_value, asked="none" if asked is None else shown(field, asked)
         )
+
+
+def _has_part(field: str, text: str, value: str, separator: str) -> bool:
+    """Tell whether a text has a value. Slurm reads features from left to right, so others may take the place of one."""
+    if not separator or (field in FEATURES and "|" in text):
+        return text.endswith(f"{separator}{value}")
+    return value in text.split(separator)
+
+
+def _keep_preferred(rule: Set | Copy, request: Request, value: Any) -> None:
+    """Ask for features also where a job prefers some (--prefer): Slurm tries those first, without --constraint."""
+    prefer = request.value("prefer") if rule.field == "features" and value else None
+    if prefer and not _has_part("prefer", prefer, value, "&"):
+        request.job.prefer = f"{prefer}&{value}"
+
+
+def _with_preferred(field: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    return (*names, "prefer") if field == "features" and "prefer" not in names else names

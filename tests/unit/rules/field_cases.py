@@ -84,6 +84,14 @@ FIELDS = {
         Case('field = "comment"\nvalue = "x"\nupdates = "only"\npartitions = ["b"]', {"nice": 1}, record=HELD),
     ],
     "set": [
+        Case('field = "features"\nvalue = "ib"\nseparator = "&"', {"features": "a|b"}, changes={"features": "a|b&ib"}),
+        Case('field = "features"\nvalue = "ib"\nseparator = "&"', {"features": "ib&a|b"},
+             changes={"features": "ib&a|b&ib"}),
+        Case('field = "features"\nvalue = "ib"\nseparator = "&"', {"features": "a|b&ib"}),
+        Case('field = "features"\nvalue = "ib"', {"prefer": "a"}, changes={"features": "ib", "prefer": "a&ib"}),
+        Case('field = "features"\nvalue = "ib"', {"prefer": "a"}, record={"features": "ib"},
+             changes={"prefer": "a&ib"}),
+        Case('field = "features"\nvalue = "ib"', {"features": "ib", "prefer": "a&ib"}),
         Case('field = "nice"\nvalue = 5\npartitions = ["b"]', {"partition": "b"}, record={"nice": 0},
              changes={"nice": 5}),
         *(

@@ -54,7 +54,7 @@ if open("/proc/self/comm").read().startswith("slurmhooks-gen"):
     raise ValueError("not in slurmctld")
 """
 TOML = '[hooks]\npaths = ["hooks.d/*.py"]\n[job_submit]\nlua = "job_submit.site.lua"\n'
-CLOSED = '[[rule]]\nrule = "forbid"\naccounts = ["closed"]\n'
+CLOSED = '[[rule]]\nrule = "forbid"\naccounts = ["closed"]\nupdates = "refuse"\n'
 LUA = "function slurm_job_submit() return 0 end\nfunction slurm_job_modify() return 0 end\n"
 LOOP = "while [ ! -e /opt/stop ]; do srun -Q -w n2 sh -c 'echo SET=$SET' >> /opt/said 2>&1; done\n"
 NO_MANIFEST = "no hook manifest"

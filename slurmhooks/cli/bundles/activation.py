@@ -10,6 +10,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from slurmhooks import identity
 from slurmhooks.burst_buffer import script
 from slurmhooks.cli import build_record, configuration, controllers, manifests
 from slurmhooks.cli.bundles import contents, history, packages
@@ -194,6 +195,8 @@ def _examine(stage: Path, folder: Path | None, judge: bool) -> Examined:
     record = build_record.BuildRecord.load(folder) if folder is not None else None
     derived: dict[str, File] = {}
     if record is not None and folder is not None and not result.findings:
+        # If the plugins are of another build, their processes must not read what this one makes.
+        record = replace(record, sources=identity.here())
         derived[manifest.FILE_NAME] = File(manifests.content_of(loaded, record))
         program = folder / build_record.BURST_BUFFER
         derived[script.FILE_NAME] = File(script.render(program, loaded.burst_buffer, loaded.registry))

@@ -6,14 +6,17 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from slurmhooks import identity
+from slurmhooks.cli import build_record
 from slurmhooks.cli.bundles import archive
 from slurmhooks.site import checked
+from slurmhooks.site.manifest import FILE_NAME
 from tests.bench.rules import toml
 
 if TYPE_CHECKING:
@@ -136,6 +139,23 @@ def test_what_does_not_fit(
     assert (after["handlers"], after["decisions"]) == (before["handlers"], before["decisions"])
     site.deploy()
     assert load()["imported"] == before["imported"]
+
+
+def test_a_slurmctld_of_another_build(site: "Site", load: Callable[..., Any]) -> None:
+    """What a command of another build has made, before the plugins are replaced, is nothing that they read.
+
+    The modules of slurmctld's supervisor are those of the plugins: they would take values of other classes for theirs.
+    """
+    site.deploy()
+    former = os.path.basename(os.path.realpath(site.etc / "slurmhooks.set"))
+    record = build_record.BuildRecord.load(site.plugins)
+    assert record is not None
+    replace(record, sources="0123456789abcdef").save(site.plugins)
+    for verb in (("exempt", "r1", "--user", "alice", "--until", "4h", "--reason", "x"), ("rollback", former)):
+        assert site.call(*verb).exit_code == 0
+        made = {name: (site.etc / "slurmhooks.set" / name).read_bytes() for name in (checked.FILE_NAME, FILE_NAME)}
+        assert [name for name, content in made.items() if record.sources.encode() not in content] == [], verb
+        assert "pydantic" in load("0123456789abcdef")["imported"]
 
 
 @pytest.mark.parametrize("private", ["slurmhooks.toml", "qos.csv"])

@@ -32,7 +32,8 @@ def mount(path: str, type: str | None = None, options: tuple[str, ...] = ()) -> 
         type: its type, such as "nfs4" or "lustre".
         options: options that it has, such as "rw", which it loses if the kernel finds an error in it.
     """
-    matching = [mount for mount in mounts.parse(_text("/proc/self/mountinfo")) if mount.point == path]
+    point = path.rstrip("/") or "/"
+    matching = [mount for mount in mounts.parse(_text("/proc/self/mountinfo")) if mount.point == point]
     if not matching:
         raise Reject(f"{path} is not mounted")
     visible = matching[-1]
@@ -297,13 +298,13 @@ def _amount(text: str, whole: int) -> float:
     Raises:
         ValueError: it is no such text.
     """
-    try:
-        if text.endswith("%"):
-            return float(text[:-1]) * whole / 100
-        unit = _UNITS.get(text[-3:])
-        return int(text) if unit is None else float(text[:-3]) * unit
-    except ValueError:
-        raise ValueError(f"must be a size such as 10GiB, a share such as 5% or a number, not {text!r}") from None
+    share = text.endswith("%")
+    unit = 1 if share else _UNITS.get(text[-3:])
+    number = (text[:-1] if share else text if unit is None else text[:-3]).strip()
+    # float() also takes "nan" and "-5", with which every node would pass.
+    if not (number if unit is None else number.replace(".", "", 1)).isdecimal():
+        raise ValueError(f"must be a size such as 10GiB, a share such as 5% or a number, not {text!r}")
+    return float(number) * whole / 100 if share else float(number) * (unit or 1)
 
 
 def _time(text: str) -> int:
@@ -355,8 +356,15 @@ def _size(text: str) -> object:
     return _amount(text, 0)
 
 
+def _absolute(text: str) -> None:
+    """Raise ValueError for a path that depends on the working directory."""
+    if not text.startswith("/"):
+        raise ValueError(f"must be an absolute path, not {text!r}")
+
+
 AMOUNTS: dict[str, Callable[[str], object]] = {
     **dict.fromkeys(("free", "inodes", "total", "available", "most"), _size),
     **dict.fromkeys(("newer", "older"), _time),
+    "path": _absolute,
 }
 """What converts the texts of some arguments, for checks of the configuration."""

@@ -52,6 +52,8 @@ def faults(table: Mapping[str, object]) -> list[str]:
         kinds, what = _TYPES[kind]
         value = table.get(key)
         right = isinstance(value, kinds) and not (isinstance(value, bool) and bool not in kinds)
+        if kind == "float" and key in arguments:
+            right = right and 0 <= value < float("inf")  # type: ignore[operator]
         if isinstance(value, list | tuple):
             right = right and bool(value) and all(type(item) is str for item in value)
         if key in table and not right:
@@ -171,7 +173,7 @@ def _terms(table: Mapping[str, Any]) -> Terms:
 
 
 def _wrong_amounts(table: Mapping[str, Any], arguments: Mapping[str, str]) -> list[str]:
-    """Return findings about sizes and times, which are texts."""
+    """Return findings about sizes, times and paths, which are texts."""
     texts = []
     for key in arguments:
         convert = checks.AMOUNTS.get(key)

@@ -58,6 +58,7 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
         ("/home", {"type": "nfs4", "options": ("rw", "hard", "nosuid")}, None),
         ("/scratch one", {"type": "lustre"}, None),
         ("/scratch", {}, "/scratch is not mounted"),
+        ("/scratch one/", {"type": "lustre"}, None),
         ("/home", {"type": "lustre"}, "/home is of type nfs4, not lustre"),
         ("/home", {"options": ("noatime",)}, "/home is mounted without noatime"),
         ("/data", {"options": ("rw",)}, "/data is mounted without rw"),

@@ -2,6 +2,7 @@
 """``[[node.checks]]`` of slurmhooks.toml: what it may say, and how the manifest carries it."""
 
 import inspect
+import math
 from typing import Any
 
 import pytest
@@ -62,6 +63,10 @@ def test_each_function_is_tried() -> None:
         ({"check": "mount", "path": "/", "options": "rw"}, "options: must be a list of texts, not 'rw'"),
         ({"check": "mount", "path": "/", "options": []}, "options: must be a list of texts, not []"),
         ({"check": "space", "path": "/", "free": "10 potatoes"}, "free: must be a size such as 10GiB"),
+        ({"check": "space", "path": "/", "free": "nan%"}, "free: must be a size such as 10GiB"),
+        ({"check": "space", "path": "/", "free": "-5GiB"}, "free: must be a size such as 10GiB"),
+        ({"check": "mount", "path": "scratch"}, "path: must be an absolute path, not 'scratch'"),
+        ({"check": "clock", "error": math.nan}, "error: must be a number, not nan"),
         ({"check": "file", "path": "/", "newer": "10"}, "newer: must be a time such as"),
         ({"check": "gpus", "count": True}, "count: must be a number, not True"),
         ({"check": "clock", "mode": "loud"}, "mode takes "),

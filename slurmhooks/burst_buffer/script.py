@@ -55,5 +55,5 @@ def is_linked(sysconfdir: Path) -> bool:
 
 def _quoted(text: str) -> str:
     """Return a text as a literal of Lua, of any version."""
-    plain = PRINTABLE - set(b'"\\')
+    plain = PRINTABLE - set(b'"\\@')  # nor what the template replaces
     return '"' + "".join(chr(byte) if byte in plain else f"\\{byte:03}" for byte in text.encode()) + '"'

@@ -103,7 +103,10 @@ def called(state: LuaState, call: str) -> tuple[int, str | None]:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_slurmctld_runs_itself(version: str, hooks: Path) -> None:
     """These functions know the values of slurmhooks.toml, and can neither run a program nor look at other files."""
-    section = '[burst_buffer]\npools = ["flash:2GiB:1MiB", "x-1:7"]\nenvironment = ["A=/f/%j/%j", "B=\\"q\\\\"]\n'
+    section = """[burst_buffer]
+pools = ["flash:2GiB:1MiB", "x-1:7"]
+environment = ["A=/f/%j/%j", "B=\\"q\\\\", "C=@FUNCTIONS@"]
+"""
     state = lua(version, rendered(hooks, Path("/none"), section))
     state.call(state.compile("io = {open = io.open} os = nil require = nil package = nil", "=less"))
     assert called(state, "slurm_bb_job_process('/script', '1', '1', {})") == (0, None)
@@ -117,7 +120,7 @@ def test_what_slurmctld_runs_itself(version: str, hooks: Path) -> None:
     }
     path = hooks.with_name("path")
     assert called(state, f"slurm_bb_paths('42', '/script', '{path}', '1', '1', {{}})") == (0, None)
-    assert path.read_text() == 'A=/f/42/42\nB="q\\\n'
+    assert path.read_text() == 'A=/f/42/42\nB="q\\\nC=@FUNCTIONS@\n'
     with pytest.raises(ScriptError):
         called(state, "slurm_bb_paths('42', '/script', '/none/path')")
 

@@ -38,7 +38,7 @@ def make_mount_points(rootfs: str, mounts: Iterable[Mount]) -> None:
                 parts = _resolved(rootfs, mount.destination)
                 on_another = any(parts[: len(other)] == other for other in covered)
                 covered.append(parts)
-                if not on_another:
+                if parts and not on_another:
                     _make_mount_point(root, parts, mount)
 
 
@@ -52,7 +52,7 @@ def _make_mount_point(root: int, parts: list[str], mount: Mount) -> None:
             # Runtimes give a tmpfs the mode of its mount point, if that exists, runc also despite of mode=.
             modes = [option[5:] for option in mount.options if option.startswith("mode=")]
             with opened(open_folder(parts[-1], parent)) as folder:
-                os.fchmod(folder, int(modes[-1], 8) if modes else 0o1777)
+                os.fchmod(folder, int(modes[-1], 8) & 0o7777 if modes else 0o1777)
 
 
 def inside(rootfs: str, path: str) -> str:

@@ -41,6 +41,8 @@ else:
     def _text(value: object) -> str:
         if not isinstance(value, str):
             raise ValueError("Input should be a valid string")
+        if "\0" in value:
+            raise ValueError("Input should have no NUL byte, with which no path, argument or variable can be given")
         return value
 
     # pydantic's str refuses surrogates, which represent bytes of paths that are not UTF-8.

@@ -3,6 +3,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -80,3 +81,17 @@ def test_mount_points_are_made(tmp_path: Path, made: bool) -> None:
         modes = {name: (rootfs / name).stat().st_mode & 0o7777 for name in ("run", "only")}
         assert modes == {"run": 0o1777, "only": 0o750}, "those that a new tmpfs has"
     assert (rootfs / "etc" / "hosts").read_text() == ("of the image" if made else "")
+
+
+@pytest.mark.parametrize(
+    "mount",
+    [
+        {"destination": "/"},
+        {"destination": ".."},
+        {"destination": "/a", "type": "tmpfs", "options": [f"mode={'7' * 30}"]},
+    ],
+)
+def test_odd_mounts_are_left_to_the_runtime(tmp_path: Path, mount: dict[str, Any]) -> None:
+    """What no runtime can mount does not keep others from their mount points."""
+    scrun.copy_binds(config(mounts=[{"destination": "/b", "type": "proc"}, mount]), str(tmp_path))
+    assert (tmp_path / "b").is_dir()

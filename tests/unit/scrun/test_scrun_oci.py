@@ -123,6 +123,7 @@ def test_a_wrong_assignment_raises_at_once() -> None:
         ({"ociVersion": "1", "mounts": {}}, "/mounts: "),
         ({"ociVersion": "1", "mounts": [{"destination": "/a"}, {}]}, "/mounts/1/destination: is missing"),
         ({"ociVersion": "1", "process": {"cwd": "/", "env": ["A", 2]}}, "/process/env/1: "),
+        ({"ociVersion": "1", "mounts": [{"destination": "/", "source": "/a\0"}]}, "/mounts/0/source: "),
         ({"ociVersion": "1", "process": {"cwd": "/", "user": {"uid": -1}}}, "/process/user/uid: "),
         ({"ociVersion": "1", "process": {"cwd": "/", "terminal": "yes"}}, "/process/terminal: "),
         ({"ociVersion": "1", "annotations": {"a/b~c": 1}}, "/annotations/a~1b~0c: "),

@@ -49,7 +49,9 @@ def write(folder: str, content: str) -> None:
     try:
         try:
             posix.fchmod(descriptor, 0o644)
-            posix.write(descriptor, content.encode("utf-8", "replace"))
+            data = content.encode("utf-8", "replace")
+            while data:
+                data = data[posix.write(descriptor, data) :]
         finally:
             posix.close(descriptor)
         posix.rename(new, f"{folder}/{FILE}")

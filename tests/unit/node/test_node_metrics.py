@@ -3,9 +3,11 @@
 
 import os
 import re
+import resource
 import stat
 from pathlib import Path
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from slurmhooks.node import metrics
@@ -51,3 +53,16 @@ def test_the_file_is_replaced(tmp_path: Path) -> None:
     assert stat.S_ISREG(found.st_mode)
     assert stat.S_IMODE(found.st_mode) == 0o644
     assert sorted(path.name for path in tmp_path.iterdir()) == [metrics.FILE, "victim"]
+
+
+def test_a_disk_that_becomes_full(tmp_path: Path) -> None:
+    """A file that cannot be written as a whole does not replace the old one."""
+    metrics.write(str(tmp_path), "old\n")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))  # as on a disk, the first write writes what fits
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            metrics.write(str(tmp_path), "x" * 5000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["old\n"]

@@ -198,7 +198,7 @@ def test_any_sequence(n2: Node) -> None:
     seed = int(os.environ.get("SLURMHOOKS_SEED", random.randrange(10**6)))
     print(f"SLURMHOOKS_SEED={seed}")  # noqa: T201
     draw = random.Random(seed)
-    theirs = False
+    theirs = ends = forgotten = False
     sick = ""
     done = []
     for _ in range(24):
@@ -214,10 +214,10 @@ def test_any_sequence(n2: Node) -> None:
             if "DRAIN" in flags and known == reason:
                 continue  # slurmctld changes nothing, and nobody can tell that it was asked
             n2.ask("update", "nodename=n2", "state=drain", f"reason={reason}")
-            theirs = True
+            theirs, forgotten = True, False
         elif event == "resume" and not n2.flags() & {*REBOOTS}:
             n2.ask("update", "nodename=n2", "state=resume")
-            theirs = False
+            theirs = forgotten = False
         elif event == "reboot" and not n2.flags() & {*REBOOTS}:
             how = draw.choice(["", "ASAP", "nextstate=RESUME", "ASAP nextstate=RESUME"])
             done[-1] = f"reboot {how}"
@@ -226,6 +226,7 @@ def test_any_sequence(n2: Node) -> None:
             n2.reboot(how)
             n2.cluster.wait(lambda: "REBOOT_ISSUED" in n2.flags(), what=f"begin of the reboot, {said}")
             resumes = "nextstate" in how or ("ASAP" in how and n2.cluster.release == "22.05")
+            ends = theirs and drained and resumes
             theirs = theirs and drained and not resumes
         elif event == "cancel":
             n2.ask("cancel_reboot", "n2")  # has begun, or was not asked for: slurmctld refuses
@@ -233,6 +234,8 @@ def test_any_sequence(n2: Node) -> None:
             n2.cluster.root("rm", "-f", "/tmp/held")
             n2.settled()
         elif event == "reconfigure":
+            # slurmctld 22.05 forgets what is to follow a reboot, so the drain may stay.
+            forgotten |= ends and n2.cluster.release == "22.05" and bool(n2.flags() & {*REBOOTS})
             n2.ask("reconfigure")
         before = n2.words()
         n2.run("n2")
@@ -255,6 +258,6 @@ def test_any_sequence(n2: Node) -> None:
     flags, reason = n2.words()
     if theirs:
         assert "DRAIN" in flags, done
-    elif reason != "reboot issued" or sum(event.startswith("reboot") for event in done) < 2:
+    elif not forgotten and (reason != "reboot issued" or sum(event.startswith("reboot") for event in done) < 2):
         # Otherwise it is what slurmctld makes of any reason at the second reboot: nobody knows whose the drain was.
         assert ("DRAIN" in flags, reason if sick else "") == (bool(sick), sick), (done, flags, reason)

@@ -130,6 +130,7 @@ def test_each_end_is_delivered(site: Cluster) -> None:
     assert second["first"] == found[0]["job_name"]
 
 
+@pytest.mark.each_release  # with the jobs of the test above
 def test_other_plugin_gets_each_call(site: Cluster) -> None:
     """With [jobcomp] next = "filetxt", filetxt writes its file as without slurmhooks, and sacct -c reads it."""
     lines = shell(site, "cat /var/log/slurm/jobcomp.log")

@@ -47,6 +47,13 @@ rule = "forbid"
 field = "features"
 forbidden = ["gone"]
 since = 2001-01-01
+
+[[rule]]
+rule = "forbid"
+name = "parts"
+field = ["req_nodes", "dependency", "mail_user"]
+forbidden = ["n2", "singleton", "*@bad.example"]
+where = { name = "parts" }
 """
 OF_UPDATES = """
 [[rule]]
@@ -125,6 +132,28 @@ def test_submissions(site: Site) -> None:
     assert "do not use --dependency (rule:forbid_dependency)" in submit(site, "-N2 -d singleton")
     assert "JobId=" in submit(site, "-N1 -d singleton")
     assert "--constraint gone is not allowed (rule:forbid_features)" in submit(site, "-C gone")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "-w n1,n2",
+        "-w 'n[1-2]'",
+        "-d after:1,singleton",
+        "-d 'after:1?singleton'",
+        "--mail-user=b@bad.example,a@x.example",
+    ],
+)
+def test_each_part_of_a_list_counts(site: Site, options: str) -> None:
+    """A value that is forbidden is so beside others, and in Slurm's other notations of a list."""
+    assert "(rule:parts)" in (said := submit(site, f"-J parts {options}")), said
+    assert "(rule:" not in (said := submit(site, f"-J others {options}")), said
+    assert "JobId=" in submit(site, "-J parts -w n1 --mail-user=a@x.example")
+
+
+def test_preferred_features_count(site: Site) -> None:
+    """Slurm tries the features of --prefer before those of --constraint, so a rule on features is about both."""
+    assert "gone is not allowed (rule:forbid_features)" in (said := submit(site, "--prefer=gone")), said
 
 
 def test_updates(site: Site) -> None:

@@ -95,18 +95,18 @@ class Checked(Plain):
     """A file with ready-made rules, health checks or modes of handlers, after its model has checked it.
 
     Attributes:
-        rule: the rules, as instances of their classes; so are exemptions.
+        rule: the rules, as instances of their classes; each has its exemptions.
     """
 
     node = None  # type: ignore[assignment]
 
-    def __init__(self, read: Config, checked: Iterable[Any], exemptions: Iterable[Any]) -> None:
+    def __init__(self, read: Config, checked: Iterable[Any]) -> None:
         """Store what the model has read, and what slurmhooks.rules.catalogue has checked of it."""
         for name in TABLES:
             setattr(self, name, SimpleNamespace(**values(name, getattr(read, name))))
         self.rule: Any = tuple(checked)
         defaults = SimpleNamespace(**dict(read.rules.defaults))
-        rules: Any = SimpleNamespace(**vars(self.rules), defaults=defaults, exemptions=tuple(exemptions))
+        rules: Any = SimpleNamespace(**vars(self.rules), defaults=defaults, exemptions=())
         self.rules = rules
         self._rollouts = read.rollouts()
 

@@ -73,10 +73,14 @@ def cannot_write(name: str, value: Any, release: Release, *, of_user: bool) -> b
     """
     if ignores(name, release) or is_read_before(name):
         return True
-    if not of_user or name == "contiguous":
-        return of_user and bool(value)
-    if name in ("nice", "priority"):
-        return value < 0 if name == "nice" else value not in (0, UNLIMITED)
+    if not of_user:
+        return False
+    if name == "contiguous":
+        return bool(value)
+    if name == "nice":
+        return bool(value < 0)
+    if name == "priority":
+        return value not in (0, UNLIMITED)
     return not _OF_OPERATORS.isdisjoint(rows(JobFields)[name].members)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import inspect
 from functools import partial
 from string import Formatter
-from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
 
 from slurmhooks.errors import Reject
 from slurmhooks.handlers.registry import TRY
@@ -270,6 +270,10 @@ class Rule(Condition):
     def exempt(self, exemptions: Iterable[Exemption]) -> None:
         """Take the exemptions of the configuration that are from this rule."""
         self._exemptions = tuple(each for each in exemptions if each.is_for(self.title))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the values that were given, and the exemptions."""
+        return {**super().__getstate__(), "_exemptions": self._exemptions}
 
     def limit_to(self, share: Iterable[str]) -> None:
         """Take the keys of ``[rules.modes."LABEL"]`` that say for which jobs the rule has its mode."""

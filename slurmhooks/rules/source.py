@@ -77,16 +77,14 @@ def handlers(read: Config, path: Path) -> list[Handler]:
 
 def _rules(read: Config, path: Path) -> list[Rule]:
     """Return the rules of a configuration; raise LoadError if one is invalid."""
-    if not isinstance(read, Checked):
-        from slurmhooks.rules import catalogue  # its import of pydantic takes longer than the rest
+    if isinstance(read, Checked):
+        return list(read.rule)
+    from slurmhooks.rules import catalogue  # its import of pydantic takes longer than the rest
 
-        try:
-            return catalogue.of_config(path, read)
-        except ConfigError as error:
-            raise LoadError(error.findings) from None
-    for rule in read.rule:
-        rule.exempt(read.rules.exemptions)
-    return list(read.rule)
+    try:
+        return catalogue.of_config(path, read)
+    except ConfigError as error:
+        raise LoadError(error.findings) from None
 
 
 def _absent(rule: Rule, path: Path, line: int) -> list[str]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 LABEL = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
 URL = re.compile(r"https?://[^\s/]\S*")
 HOURS = re.compile(r"(?!(.+)-\1$)([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-4]):[0-5]\d")
+"""Two times of day that differ."""
 
 
 def _minutes(value: Any) -> Any:

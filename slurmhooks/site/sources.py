@@ -129,7 +129,9 @@ def _located_config(link: str, *, whole: bool, checked: ReadChecked | None = Non
         from slurmhooks.config import model
 
         if why is not None:
-            log.info("%s: slurmhooks.toml is checked again, which takes longer; 'slurmhooks install' repairs that", why)
+            log.info(
+                "%s: slurmhooks.toml is checked again, which is slower; 'slurmhooks install' writes that file", why
+            )
         read = model.read(Path(path))
     return path, read
 

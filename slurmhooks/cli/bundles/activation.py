@@ -209,14 +209,13 @@ def _checked(folder: Path, sources: str) -> dict[str, File]:
     path, read = site.located_config(folder / home.SOURCE)
     if isinstance(read, Plain):
         return {}
-    from slurmhooks.rules import catalogue, checking  # need pydantic, whose import is slow
+    from slurmhooks.rules import catalogue  # needs pydantic, whose import is slow
 
     files = [File.read(folder / name) for name in (home.SOURCE, *contents.maps(read))]
     groups = {file.group for file in files if file.is_private}
     if len(groups) > 1:  # nobody may read them all, except root
         return {}
-    exemptions, _ = checking.exemptions_of(path, read.rules.exemptions, ())
-    content = checked.sealed(Checked(read, catalogue.of_config(path, read), exemptions), sources)
+    content = checked.sealed(Checked(read, catalogue.of_config(path, read)), sources)
     return {checked.FILE_NAME: File(content, bool(groups), *groups)}
 
 

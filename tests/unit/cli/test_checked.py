@@ -49,13 +49,15 @@ REQUESTS = [
     {"time_limit": 100000, "work_dir": "/root/x", "account": "closed"},
     {"name": "zz1", "min_nodes": 6000, "partition": "debug"},
     {"user_name": "alice", "account": "phys", "work_dir": "/"},
+    {"user_name": "alice", "account": "closed"},
+    {"user_name": "bob", "account": "closed"},
 ]
 MORE = """
 [rules.defaults]
 default_partition = "debug"
 except_users = ["root"]
 [[rules.exemptions]]
-rules = ["r8"]
+rules = ["r8", "r[1-5]8"]
 users = ["alice"]
 until = 2099-01-31
 [rules.modes."rule:r3"]
@@ -96,12 +98,16 @@ def again(lines: list[str]) -> list[str]:
 
 
 def test_workers_import_no_pydantic(site: "Site", load: Callable[..., Any]) -> None:
-    """With 60 rules, modes, exemptions and health checks, a worker imports no pydantic, and only the rules in use."""
+    """With 60 rules, modes, exemptions and health checks, a worker imports no pydantic, and only the rules in use.
+
+    An exemption holds as it does in the file.
+    """
     site.deploy()
     loaded = load()
     assert "slurmhooks.rules.ready.writes" in loaded["imported"]
     assert {"pydantic", "slurmhooks.rules.ready.budget"}.isdisjoint(loaded["imported"])
     assert (len(loaded["handlers"]), again(loaded["lines"])) == (61, [])
+    assert ["'accepted': True" in each for each in loaded["decisions"][-2:]] == [True, False]
 
 
 def damage(path: Path) -> None:

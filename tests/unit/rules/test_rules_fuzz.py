@@ -113,7 +113,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Registry,
         path: Path = tmp_path_factory.mktemp("checked") / "slurmhooks.toml"
         path.write_text(text)
         read = config.read(path)
-        checked: Any = pickle.loads(pickle.dumps(Checked(read, catalogue.of_config(path, read), ())))
+        checked: Any = pickle.loads(pickle.dumps(Checked(read, catalogue.of_config(path, read))))
         made[name] = (loader.load(source.sources(read, path)), loader.load(source.sources(checked, path)))
     return made
 

@@ -435,14 +435,14 @@ class Rule(Condition):
         template = text or self.own_text() if self.message is None else self.message
         return template.format_map(Values(request, self.own_option(), partial(self.limiting, request), values))
 
-    def refuse(self, request: Request, text: str | None = None, **values: object) -> NoReturn:
-        """Refuse a request; ``values`` are those of the placeholders, ``text`` replaces the rule's own.
+    def refuse(self, request: Request, text: str | None = None, code: str | None = None, **values: object) -> NoReturn:
+        """Refuse a request; ``values`` are those of the placeholders, ``text`` and ``code`` replace the rule's own.
 
         Raises:
             Reject: always.
         """
         said = "\n".join((self.say(request, text, **values), *filled_in(request, self.fields)))
-        raise Reject(self.with_help(said), code=self.own_code())
+        raise Reject(self.with_help(said), code=code or self.own_code())
 
     def tell(self, request: Request, text: str | None = None, **values: object) -> None:
         """Tell the user what the rule has changed, unless its message is empty."""

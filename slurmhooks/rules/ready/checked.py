@@ -69,18 +69,23 @@ REQUIRED = {
 """What `require` says about some fields."""
 NODE_LIST = Words("do not name nodes with {option}", "Do not use {options}.", NODES)
 FORBIDDEN = {
-    "name": Words(
+    ("name", "forbidden"): Words(
         "the job name {job} is reserved: choose another one with {option}",
         "These job names are reserved: {refused}.",
     ),
-    "reservation": Words(RESERVE, "Use no reservations but {allowed}.", RESERVATION),
-    "req_nodes": NODE_LIST,
-    "exc_nodes": NODE_LIST,
+    ("reservation", "allowed"): Words(RESERVE, "Use no reservations but {allowed}.", RESERVATION),
+    ("req_nodes", ""): NODE_LIST,
+    ("exc_nodes", ""): NODE_LIST,
 }
-"""What `forbid` says about some fields."""
+"""What `forbid` says about some fields, by the key that decides; without one, any value is refused."""
 NODE_LISTS = frozenset({"req_nodes", "exc_nodes"})
 REFUSED = "{option} {asked} is not allowed"
-CLOSED = "do not use {option}"
+ANY_FIELD = {
+    "allowed": Words(f"{REFUSED}: {{allowed}}", "Use {options} only with {allowed}."),
+    "forbidden": Words(REFUSED, "Do not use {options} with {refused}."),
+    "": Words("do not use {option}", "Do not use {options}."),
+}
+"""The same about others."""
 
 
 NO_LIMIT = (UNLIMITED, 0)
@@ -115,29 +120,17 @@ class _Checked(Rule):
         raise NotImplementedError
 
     @property
-    def words(self) -> Words | None:
-        """What the rule says about its field, if that is something of its own."""
-        raise NotImplementedError
-
-    @property
     def named_fields(self) -> tuple[str, ...]:
         """The fields of ``job`` that its keys name."""
         return (*self.checked, *super().named_fields)
 
-    def own_code(self) -> str | None:
-        """Return the code of its refusals."""
-        return self.words.code if self.words is not None else self.code
-
-    def own_text(self) -> str:
-        """Return the message if the site has none."""
-        text = self.text if self.words is None else self.words.text
-        return f"{text}: {{allowed}}" if self.allowed and "{allowed}" not in text else text
-
-    def deny(self, request: Request, name: str, value: Any, text: str | None = None) -> NoReturn:
-        """Refuse a request because of the value of a field."""
+    def deny(
+        self, request: Request, name: str, value: Any, text: str | None = None, code: str | None = None
+    ) -> NoReturn:
+        """Refuse a request because of the value of a field; see :meth:`refuse`."""
         allowed = listed(self._allowed[name].words()) if self.allowed else ANY
         asked = "none" if value is None else shown(name, value)
-        self.refuse(request, text, allowed=allowed, asked=asked, option=option_of(request, option_name(name)))
+        self.refuse(request, text, code, allowed=allowed, asked=asked, option=option_of(request, option_name(name)))
 
 
 class Require(_Checked):
@@ -185,8 +178,17 @@ class Require(_Checked):
 
     @property
     def words(self) -> Words | None:
-        """See _Checked."""
+        """What the rule says about its field, if that is something of its own."""
         return REQUIRED.get(self.field)
+
+    def own_code(self) -> str | None:
+        """Return the code of its refusals."""
+        return self.words.code if self.words is not None else self.code
+
+    def own_text(self) -> str:
+        """Return the message if the site has none."""
+        text = self.text if self.words is None else self.words.text
+        return f"{text}: {{allowed}}" if self.allowed and "{allowed}" not in text else text
 
     def own_option(self) -> str:
         """Return the name in OPTIONS of what the rule is about."""
@@ -268,21 +270,22 @@ class Forbid(_Checked):
         prefers = "features" in self.field and (self.allowed or self.forbidden) and "prefer" not in self.field
         return (*self.field, "prefer") if prefers else self.field
 
-    @property
-    def words(self) -> Words | None:
-        """See _Checked."""
-        return FORBIDDEN.get(self.field[0]) if self.field else None
+    def words(self, key: str) -> list[Words]:
+        """Return what the rule says about each of its fields because of a key: allowed, forbidden, or none of them."""
+        return [FORBIDDEN.get((name, key), ANY_FIELD[key]) for name in self.checked]
 
-    def own_text(self) -> str:
-        """Return the message if the site has none."""
-        text = super().own_text()
-        if not self.field or self.words is not None:
-            return text
-        return f"{REFUSED}: {{allowed}}" if self.allowed else REFUSED if self.forbidden else CLOSED
+    def own_code(self) -> str | None:
+        """Return the code of its refusals; if they have several, that of most rules."""
+        codes = {words.code for key in self._keys() for words in self.words(key)}
+        return codes.pop() if len(codes) == 1 else self.code
+
+    def _keys(self) -> list[str]:
+        """Return the keys that refuse values."""
+        return [key for key in ("forbidden", "allowed") if getattr(self, key)] or [""]
 
     def own_option(self) -> str:
         """Return the name in OPTIONS of what the rule is about."""
-        return option_name(self.field[0]) if self.field else ""
+        return option_name(self.field[0]) if len(self.field) == 1 else ""
 
     def deciding(self) -> tuple[str, ...]:
         """Return the fields; whoever may not change the nodes that a job names may not exclude others, either."""
@@ -297,29 +300,34 @@ class Forbid(_Checked):
             closed += [f"account {request.account}"] if self.accounts or self.except_accounts else []
             self.refuse(request, what=" with ".join(filter(None, closed)) or "this cluster")
         moves = not request.modify or request.sets(set(self.fields).difference(by_updates(self.checked)))
-        for name in self.checked:
+        for place, name in enumerate(self.checked):
             value = request.value(name) if moves or request.sets(set_by(name)) else None
-            forbids = self.forbidden and has_value(name, value) and self._forbidden[name].meets(value)
-            if forbids or (
-                is_named(name, value)
-                and (not self._allowed[name].allows(value) if self.allowed else not self.forbidden)
+            if self.forbidden and has_value(name, value) and self._forbidden[name].meets(value):
+                key = "forbidden"
+            elif is_named(name, value) and (
+                not self._allowed[name].allows(value) if self.allowed else not self.forbidden
             ):
-                self.deny(request, name, value)
+                key = "allowed" if self.allowed else ""
+            else:
+                continue
+            words = self.words(key)[place]
+            self.deny(request, name, value, words.text, words.code)
 
     def effect(self) -> str:
         """Describe the rule."""
         if not self.field:
             return "Jobs are refused."
-        words = {
+        said = {
             "options": listed([option_shown(name) for name in self.field]),
             "allowed": listed(self._allowed[self.field[0]].words()),
             "refused": listed([f"`{word}`" for word in self._forbidden[self.field[0]].words()], "and"),
         }
-        if self.words is not None:
-            return self.words.effect.format_map(words)
-        if self.allowed:
-            return f"Use {words['options']} only with {words['allowed']}."
-        return f"Do not use {words['options']}{' with ' + words['refused'] if self.forbidden else ''}."
+        effects = []
+        for way in self._keys():
+            (first, *others) = self.words(way)
+            words = first if all(each is first for each in others) else ANY_FIELD[way]
+            effects.append(words.effect.format_map(said))
+        return " ".join(effects)
 
 
 def by_updates(names: Iterable[str]) -> tuple[str, ...]:

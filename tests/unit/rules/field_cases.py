@@ -141,7 +141,7 @@ FIELDS = {
     ],
 }  # fmt: skip
 FORBID = [
-    Case('field = "reservation"', {"reservation": "r"}, "name a reservation with --reservation: any"),
+    Case('field = "reservation"', {"reservation": "r"}, "do not use --reservation"),
     Case('field = "nice"', {"nice": 5}, "do not use --nice"),
     Case('field = "nice"\nforbidden = [5]', {"nice": 5}, "--nice 5 is not allowed"),
     Case('field = "nice"\nforbidden = [5]', {"nice": 6}),

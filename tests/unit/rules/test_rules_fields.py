@@ -165,6 +165,61 @@ def test_an_older_rule_without_its_keys(rules: Rules, name: str) -> None:
         rules(f'[[rule]]\nrule = "{name}"\n')
 
 
+LISTS = 'field = ["req_nodes", "reservation", "name", "mail_user"]'
+DENIED = "ESLURM_ACCESS_DENIED"
+
+
+@pytest.mark.parametrize(
+    ("keys", "job", "text", "code"),
+    [
+        (LISTS, {"mail_user": "x@a.example"}, "do not use --mail-user", DENIED),
+        (LISTS, {"req_nodes": "n1"}, "do not name nodes with --nodelist", "ESLURM_INVALID_NODE_NAME"),
+        (LISTS, {"reservation": "r"}, "do not use --reservation", DENIED),
+        (f'{LISTS}\nforbidden = ["n2", "x"]', {"req_nodes": "n1,n2"}, "--nodelist n1,n2 is not allowed", DENIED),
+        (f'{LISTS}\nforbidden = ["n2", "x"]', {"mail_user": "x"}, "--mail-user x is not allowed", DENIED),
+        (f'{LISTS}\nforbidden = ["n2", "x"]', {"reservation": "x"}, "--reservation x is not allowed", DENIED),
+        (f'{LISTS}\nforbidden = ["n2", "x"]', {"name": "x"},
+         "the job name x is reserved: choose another one with --job-name", DENIED),
+        (f'{LISTS}\nallowed = ["n2"]', {"req_nodes": "n1"}, "--nodelist n1 is not allowed: n2", DENIED),
+        (f'{LISTS}\nallowed = ["n2"]', {"name": "y"}, "--job-name y is not allowed: n2", DENIED),
+        (f'{LISTS}\nallowed = ["n2"]', {"reservation": "y"}, "name a reservation with --reservation: n2",
+         "ESLURM_RESERVATION_INVALID"),
+        (f'{LISTS}\nallowed = ["n*"]\nforbidden = ["n2"]', {"req_nodes": "n2"}, "--nodelist n2 is not allowed",
+         DENIED),
+    ],
+)  # fmt: skip
+def test_a_refusal_is_about_the_field_that_was_hit(
+    rules: Rules, keys: str, job: dict[str, Any], text: str, code: str
+) -> None:
+    """Text and code of `forbid` with several fields fit the one that decides, and whether values are named."""
+    result = run(rules(f'[[rule]]\nrule = "forbid"\n{keys}\n'), "job_submit", job=FakeJob(**job))
+    assert (result.text, result.code) == (text, code)
+
+
+@pytest.mark.parametrize(
+    ("keys", "effect"),
+    [
+        ('field = ["req_nodes", "exc_nodes"]', "Do not use `--nodelist` or `--exclude`."),
+        ('field = ["req_nodes", "mail_user"]', "Do not use `--nodelist` or `--mail-user`."),
+        ('field = "req_nodes"\nforbidden = ["n2"]', "Do not use `--nodelist` with `n2`."),
+        ('field = "name"\nforbidden = ["x"]', "These job names are reserved: `x`."),
+        ('field = "name"\nallowed = ["x*"]', "Use `--job-name` only with x*."),
+        ('field = "reservation"', "Do not use `--reservation`."),
+        ('field = "reservation"\nallowed = ["r"]', "Use no reservations but r."),
+        ('field = "reservation"\nforbidden = ["r"]', "Do not use `--reservation` with `r`."),
+        (
+            'field = ["name", "comment"]\nforbidden = ["x"]\nallowed = ["x*"]',
+            "Do not use `--job-name` or `--comment` with `x`. Use `--job-name` or `--comment` only with x*.",
+        ),
+    ],
+)
+def test_the_effect_of_forbid_is_about_its_fields(keys: str, effect: str) -> None:
+    """What the page for users says of `forbid` names its fields and what it refuses."""
+    read = config.Config.model_validate(tomllib.loads(f'[[rule]]\nrule = "forbid"\n{keys}\n'))
+    (rule,) = catalogue.of_config(Path("f"), read)
+    assert rule.effect() == effect
+
+
 @pytest.mark.parametrize(("release", "changes"), [("24.11", False), ("25.05", True), ("26.05", True)])
 def test_a_field_that_updates_change_since_a_release(rules: Rules, release: str, changes: bool) -> None:
     """A rule about the MCS label holds for updates of the releases whose slurmctld takes it there."""

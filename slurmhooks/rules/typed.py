@@ -17,7 +17,9 @@ from slurmhooks.fields.number_rows import Number, Offset, Plain, Tagged, Time
 from slurmhooks.fields.rows import NEWEST, Computed, Text, Tres, rows
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.job_submit import updates
-from slurmhooks.job_submit.strings import expand_nodes, mem_str_to_mib, time_str2mins
+from slurmhooks.job_submit.strings import Dependencies, NotationError, expand_nodes, mem_str_to_mib, time_str2mins
+from slurmhooks.job_submit.strings import Tres as TresList
+from slurmhooks.job_submit.strings.licenses import read_licenses
 from slurmhooks.job_submit.users import split_names
 from slurmhooks.rules.kinds import matches, shown_memory, shown_moment, shown_time
 from slurmhooks.values import UNLIMITED
@@ -53,24 +55,45 @@ CHOICES = FEATURES | {"licenses"}
 """Fields with names of which Slurm chooses one if "|" separates them."""
 
 
-def _parts(separators: str, text: str) -> list[str]:
+def _parts(text: str, separators: str = ",") -> list[str]:
     return [part for each in re.split(f"[{separators}]", text) if (part := each.strip())]
 
 
-SEPARATED = {
-    **dict.fromkeys((name for name, row in ROWS.items() if isinstance(row, Tres)), ","),
-    **dict.fromkeys(("acctg_freq", "mail_user", "network"), ","),
-    "dependency": ",?",
-    "licenses": ",;|",
+def _licenses(text: str) -> list[str]:
+    """Return licenses with their numbers; of one that is named several times, Slurm adds them."""
+    try:
+        counts = read_licenses(text).counts
+    except NotationError:
+        return _parts(text, ",;|")
+    return _parts(text, ",;|") if None in counts.values() else [f"{name}:{count}" for name, count in counts.items()]
+
+
+def _dependencies(text: str) -> list[str]:
+    """Return each kind with each job: ``afterok:1:2`` is ``afterok:1,afterok:2``, and ``1`` is ``afterany:1``."""
+    try:
+        return [
+            f"{each.kind}:{job}" if job else each.kind
+            for each in Dependencies.parse(text)
+            for job in each.jobs or (None,)
+        ]
+    except NotationError:
+        return _parts(text, ",?")
+
+
+TRES_FIELDS = frozenset(name for name, row in ROWS.items() if isinstance(row, Tres))
+SEPARATED: dict[str, Callable[[str], Sequence[str]]] = {
+    **dict.fromkeys((*TRES_FIELDS, "acctg_freq", "mail_user", "network"), _parts),
+    "dependency": _dependencies,
+    "licenses": _licenses,
 }
-"""Fields with other lists, and what separates their parts, each of which counts."""
+"""Fields with other lists, and what returns their parts, each of which counts."""
 NODES = frozenset({"req_nodes", "exc_nodes"})
 """Fields with lists of nodes, each of which counts."""
 SPLIT: dict[str, Callable[[str], Sequence[Any]]] = {
     **dict.fromkeys(NAMES, split_names),
     **dict.fromkeys(FEATURES, FEATURE.findall),
     **dict.fromkeys(NODES, expand_nodes),
-    **{name: partial(_parts, signs) for name, signs in SEPARATED.items()},
+    **SEPARATED,
 }
 """What returns the parts of a list."""
 ANY_CASE = frozenset({
@@ -216,11 +239,15 @@ class Pattern:
     def _folded(self, text: str) -> str:
         return text.lower() if self._name in ANY_CASE else folded(text) if self._name == "name" else text
 
-    def has(self, item: Any) -> bool:
-        """Tell whether one of the values is meant by an item of a field; see :func:`items`."""
+    def has(self, item: Any, *, any_number: bool = False) -> bool:
+        """Tell whether one of the values is meant by an item of a field; see :func:`items` and :func:`spelled`."""
         if self._is_flags:
             return any(item & each for each in self._values)
-        return matches(self._folded(item), self._values) if self._is_text else item in self._values
+        if not self._is_text:
+            return item in self._values
+        return any(
+            matches(self._folded(each), self._values) for each in spelled(self._name, item, any_number=any_number)
+        )
 
     def allows(self, value: Any) -> bool:
         """Tell whether a value of the field is none but these; of features, one that matches is enough."""
@@ -231,14 +258,17 @@ class Pattern:
 
         Args:
             value: the value.
-            sure: of names among which Slurm chooses, all must be meant.
+            sure: of names among which Slurm chooses, all must be meant; the name of a license or TRES means one of it,
+                and otherwise any number.
         """
         if self._is_flags:
             return any(bool(value) == bool(each) and value & each == each for each in self._values)
         parts = items(self._name, value)
         if sure and (self._name in NAMES or (self._name in CHOICES and "|" in value)):
             return bool(parts) and all(map(self.has, parts))
-        return any(map(self.has, parts)) or (self._name in SEPARATED and self.has(value))
+        return any(self.has(each, any_number=not sure) for each in parts) or (
+            self._name in SEPARATED and self.has(value)
+        )
 
 
 def has_value(name: str, value: Any) -> bool:
@@ -271,6 +301,36 @@ def items(name: str, value: Any) -> Sequence[Any]:
         return [value.__class__(1 << bit) for bit in range(value.bit_length()) if value & 1 << bit]
     split = SPLIT.get(name) if isinstance(value, str) else None
     return (value,) if split is None else split(value)
+
+
+def spelled(name: str, item: str, *, any_number: bool = False) -> set[str]:
+    """Return a part of a list as it is, and in the other notations that mean the same to Slurm.
+
+    Args:
+        name: the field.
+        item: the part.
+        any_number: also return the name of a license or TRES alone if that means another number.
+    """
+    try:
+        if name == "licenses":
+            counts = read_licenses(item).counts.items()
+        elif name in TRES_FIELDS:
+            counts = {each.key: each.count for each in TresList.parse(item)}.items()
+        else:
+            return {item}
+    except NotationError:
+        return {item}
+    words = {
+        word
+        for key, count in counts
+        for word in (f"{key}:{count}", f"{key}={count}", *([key] if count == 1 or any_number else []))
+    }
+    prefix = "gres/"
+    return {
+        item,
+        *words,
+        *(other + word.removeprefix(prefix) for word in words if word.startswith(prefix) for other in ("gres:", "")),
+    }
 
 
 def folded(name: str) -> str:

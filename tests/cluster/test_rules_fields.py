@@ -51,8 +51,8 @@ since = 2001-01-01
 [[rule]]
 rule = "forbid"
 name = "parts"
-field = ["req_nodes", "dependency", "mail_user"]
-forbidden = ["n2", "singleton", "*@bad.example"]
+field = ["req_nodes", "dependency", "mail_user", "licenses"]
+forbidden = ["n2", "singleton", "*@bad.example", "afterok:2", "afterany:*", "lic:*"]
 where = { name = "parts" }
 """
 OF_UPDATES = """
@@ -141,7 +141,11 @@ def test_submissions(site: Site) -> None:
         "-w 'n[1-2]'",
         "-d after:1,singleton",
         "-d 'after:1?singleton'",
+        "-d afterok:1:2",
+        "-d 7",
         "--mail-user=b@bad.example,a@x.example",
+        "-L other,lic=2",
+        "-L lic",
     ],
 )
 def test_each_part_of_a_list_counts(site: Site, options: str) -> None:

@@ -19,12 +19,15 @@ from slurmhooks.rules.typed import (
     FEATURES,
     ROWS,
     SENT,
+    SEPARATED,
     is_never_unset,
     is_text,
     is_unset,
+    items,
     same_member,
     set_by,
     shown,
+    spelled,
     typed,
 )
 
@@ -360,6 +363,8 @@ def _has_part(field: str, text: str, value: str, separator: str) -> bool:
     """Tell whether a text has a value. Slurm reads features from left to right, so others may take the place of one."""
     if not separator or (field in FEATURES and "|" in text):
         return text.endswith(f"{separator}{value}")
+    if field in SEPARATED and any(value in spelled(field, each, any_number=True) for each in items(field, text)):
+        return True
     return value in text.split(separator)
 
 

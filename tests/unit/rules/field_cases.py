@@ -101,6 +101,7 @@ FIELDS = {
                 ("comment", "; ", "x", "x; y"), ("comment", "; ", "x; y", "x; y"), ("comment", "; ", "xy", "xy; y"),
                 ("comment", "; ", "", "y"), ("qos", "", "x", "xy"), ("qos", "", "xy", "xy"),
                 ("licenses", ",", "a:2,y,b", "a:2,y,b"),
+                ("licenses", ",", "a,y=2", "a,y=2"), ("licenses", ",", "a,xy", "a,xy,y"),
             )
         ),
         Case('field = "comment"\nseparator = ","\nvalue = "y"', {"comment": "z"}, changes={"comment": "z,y"},

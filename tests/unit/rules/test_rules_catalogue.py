@@ -138,6 +138,48 @@ PARTITIONS = {
         Case('field = "mail_user"\nforbidden = ["*@a.org"]', {"mail_user": "x@A.org,y@b.org"}, "not allowed"),
         Case('field = "mail_user"\nallowed = ["*@a.org"]', {"mail_user": "x@b.org,y@a.org"}, "not allowed"),
         Case('field = "licenses"\nforbidden = ["b:*"]', {"licenses": "a:1;b:1"}, "not allowed"),
+        *(
+            Case(f'field = "licenses"\nforbidden = ["{pattern}"]', {"licenses": text}, "not allowed")
+            for pattern, text in (
+                ("b:*", "a:1,b=1"),
+                ("b:*", "a;b"),
+                ("b=*", "b:1"),
+                ("b", "b:1"),
+                ("b", "b=2"),
+                ("b:2", "b,b"),
+                ("b:2", "b: +02"),
+                ("b:[2-9]", "b:1;b"),
+                ("b:*", "b|c"),
+            )
+        ),
+        *(
+            Case(f'field = "licenses"\nallowed = ["{pattern}"]', {"licenses": text}, refused)
+            for pattern, text, refused in (
+                ("b:[1-2]", "b=2", None),
+                ("b:1", "b", None),
+                ("b", "b:1", None),
+                ("b", "b:2", "not allowed"),
+                ("b:1", "b,b", "not allowed"),
+                ("b:1", "b=1,c=1", "not allowed"),
+                ("b*", "b=9", None),
+            )
+        ),
+        *(
+            Case(f'field = "{field}"\nforbidden = ["{pattern}"]', {"tres_per_node": f"gres/x:1,{text}"}, "not allowed")
+            for field in ("tres_per_node", "gres")
+            for pattern, text in (
+                ("gres/gpu:*", "gres/gpu"),
+                ("gres/gpu:*", "gpu=2"),
+                ("gres:gpu:*", "gres/gpu=2"),
+                ("gpu:*", "gres/gpu"),
+                ("gres/gpu:a100:*", "gres/gpu:a100=2"),
+                ("gres/gpu:a100=*", "gres:gpu:a100"),
+                ("gres/gpu", "gpu:2"),
+                ("gres/gpu:a100", "gres/gpu:a100:2"),
+            )
+        ),
+        Case('field = "tres_per_node"\nallowed = ["gres/gpu:2"]', {"tres_per_node": "gpu=2"}),
+        Case('field = "tres_per_node"\nallowed = ["gres/gpu"]', {"tres_per_node": "gres/gpu:2"}, "not allowed"),
         Case('field = "tres_per_node"\nforbidden = ["gres/gpu*"]', {"tres_per_node": "gres/x:1,gres/gpu"}, "allowed"),
         Case('field = "comment"\nwhere = { licenses = "a:*" }', {"comment": "x", "licenses": "b:1,a:1"}, "--comment"),
         Case(

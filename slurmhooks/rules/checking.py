@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class Strict(BaseModel):
     """Unknown keys are refused, and nothing is converted implicitly."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True, allow_inf_nan=False)
 
 
 _models: dict[type[Table], type[BaseModel]] = {}

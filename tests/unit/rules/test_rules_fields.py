@@ -6,13 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from slurmhooks.config import model as config
 from slurmhooks.errors import LoadError
 from slurmhooks.fields import JobFields
 from slurmhooks.fields.number_rows import Switch
 from slurmhooks.fields.rows import NEWEST, rows
-from slurmhooks.rules import catalogue, lines
+from slurmhooks.rules import catalogue, checking, lines
+from slurmhooks.rules.catalogue import RULES
+from slurmhooks.rules.choices import Choice
+from slurmhooks.rules.conditions import Place
+from slurmhooks.rules.exemptions import Exemption
 from slurmhooks.rules.lines import LINES
 from slurmhooks.rules.request import Request, Site
 from slurmhooks.testing import FakeJob, FakeRecord, run
@@ -163,6 +168,17 @@ def test_an_older_rule_without_its_keys(rules: Rules, name: str) -> None:
     """What was an error of an older rule stays one: without its keys it would forbid everything."""
     with pytest.raises(LoadError, match="needs"):
         rules(f'[[rule]]\nrule = "{name}"\n')
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-inf"])
+def test_a_number_is_finite(text: str) -> None:
+    """What TOML has besides numbers is an error in each key of each rule, of exemptions and of conditions."""
+    value = tomllib.loads(f"x = {text}")["x"]
+    for kind in (*RULES.values(), Exemption, Place, Choice):
+        for key in kind.keys:
+            with pytest.raises(ValidationError) as caught:
+                checking.model_of(kind).model_validate({key: value})
+            assert key in {error["loc"][0] for error in caught.value.errors()}, (kind, key)
 
 
 LISTS = 'field = ["req_nodes", "reservation", "name", "mail_user"]'

@@ -16,11 +16,17 @@ from slurmhooks.job_submit.users import name_and_groups
 from slurmhooks.rules.typed import WHOLE_NODES, is_unset, set_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from slurmhooks.job_submit.model import Job, Record
 
 UNKNOWN_USER = "the name service does not know the user of the job; try again later"
+
+OF_SRUN: dict[str, Callable[[Request], bool]] = {
+    "wait_all_nodes": lambda _: True,
+    "open_mode": lambda request: request.get("het_job_offset") is not None,
+}
+"""Fields that srun sends, for components of heterogeneous jobs at least, whatever its user names."""
 
 
 class Site:
@@ -78,6 +84,8 @@ class Request(Filled):
         """
         value = self.get(name)
         if self.record is not None and not self.sets(set_by(name)) and is_filled(name, value, self.record):
+            return None
+        if name in OF_SRUN and self.interactive and OF_SRUN[name](self):
             return None
         if value is None and name in WHOLE_NODES and self._reader.is_exclusive:
             return Shared.JOB_SHARED_NONE

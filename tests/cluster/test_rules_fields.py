@@ -108,6 +108,9 @@ def test_what_commands_always_send_is_no_value(site: Site) -> None:
     try:
         assert "Submitted batch job" in (said := site.said("sbatch", "-J", "plain", "--wrap=true")), said
         assert "salloc: Granted" in (said := site.said("salloc", "-J", "plain", "true")), said
+        assert "ok" in (said := site.said("srun", "-J", "plain", "echo", "ok")), said
+        assert "has been alloc" in (said := site.said("srun", "-Jplain", "true", ":", "-Jplain", "true")), said
+        assert "no_wait_all_nodes" in (said := submit(site, "-J plain --wait-all-nodes=1")), said
         assert "no_comment" in (said := submit(site, "-J plain --comment=x")), said
     finally:
         site.cluster.put(rules(site), TOML)

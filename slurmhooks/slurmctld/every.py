@@ -41,9 +41,16 @@ ATTEMPTS = 3
 
 
 class Rules:
-    """The periodic handlers of one set of hook files."""
+    """The periodic handlers of one set of hook files.
 
-    def __init__(self, tables: Tables, handlers: tuple[Handler, ...], hooks: str) -> None:
+    Args:
+        tables: where the tables of slurmctld are described.
+        handlers: the handlers.
+        hooks: the set.
+        loaded: when it was loaded, in seconds since the epoch.
+    """
+
+    def __init__(self, tables: Tables, handlers: tuple[Handler, ...], hooks: str, loaded: float) -> None:
         self._tables = tables
         self._views = ActingViews(tables)
         self._handlers = handlers
@@ -51,6 +58,9 @@ class Rules:
         self._left_since: float | None = None  # since when rules are left to another controller; None: they are not
         reporter = reporting.reporter
         self._generation, self._hooks = reporter.generation if reporter else 0, hooks
+        # A set that replaces another one may have rules that were in force before, and were not for a while. Before the
+        # first set of a slurmctld, none was in control here.
+        self._in_force_since = loaded if self._generation > 1 else 0.0
 
     def run(self, query: Query, turns: Turns) -> None:
         """Run rules when they are due, until the process is to end.
@@ -121,7 +131,7 @@ class Rules:
             elif answer != Claim.GRANTED or not take_over:  # what has been taken over, the next rule need not wait for
                 self._left_since = None
             if answer == Claim.GRANTED:
-                return 0 if before is None else max(0, run - before - 1)
+                return 0 if before is None else max(0, run - max(before, schedule.slot(self._in_force_since)) - 1)
             if answer == Claim.DONE or turns.wait(RETRY):
                 return None
 

@@ -8,6 +8,7 @@ slurmhooks/job_submit/service.py; slurmhooks/entry/worker_handlers.py loads its 
 from __future__ import annotations
 
 import os
+import time
 from _thread import get_ident
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -64,6 +65,7 @@ class PointService:
         self.followers: list[Callable[[Call], None]] = []
         self.call: Call | None = None
         self._started = False
+        self._loaded = time.time()
 
     @property
     def observes(self) -> bool:
@@ -85,7 +87,8 @@ class PointService:
 
     def repeat(self, query: Query, turns: Turns) -> None:
         """Run the periodic handlers; see slurmhooks.worker.interface."""
-        every.Rules(self._tables, self._registry.handlers("every"), self.settings.hooks).run(query, turns)
+        handlers = self._registry.handlers("every")
+        every.Rules(self._tables, handlers, self.settings.hooks, self._loaded).run(query, turns)
 
     def observed_by(self, send: Callable[[bytes], object]) -> None:
         """Let ``send`` get each request that handlers observe, before other followers get it."""

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slurmhooks.collector import reporting
 from slurmhooks.handlers import loader
 from slurmhooks.handlers.registry import Handler
 from slurmhooks.hooks.points import HOOKS
@@ -72,7 +73,7 @@ def claim(monkeypatch: pytest.MonkeyPatch) -> Callable[[Turns], int | None]:
     handler: Any = SimpleNamespace(label="a:b", schedule=schedule)
 
     rules: Any = every.Rules.__new__(every.Rules)
-    rules._left_since = None
+    rules._left_since, rules._in_force_since = None, 0.0
 
     def ask(turns: Turns) -> int | None:
         for clock in ("time", "monotonic"):
@@ -100,6 +101,21 @@ def test_a_run_that_waits(claim: Callable[[Turns], int | None]) -> None:
     assert claim(Turns([(Claim.GRANTED, None)])) == 0
     assert claim(Turns([(Claim.DONE, None)])) is None
     assert claim(Turns([(Claim.LOCKED, None)])) is None
+
+
+@pytest.mark.parametrize(("loaded", "generation", "missed"), [(1000, 1, 54), (1000, 2, 0), (960, 2, 3), (10, 2, 54)])
+def test_a_rule_that_was_not_in_force(
+    monkeypatch: pytest.MonkeyPatch, loaded: int, generation: int, missed: int
+) -> None:
+    """It has missed what was due since its set is in force; the first set of a slurmctld also what was due before."""
+    monkeypatch.setattr(reporting, "reporter", SimpleNamespace(generation=generation))
+    tables: Any = SimpleNamespace()
+    monkeypatch.setattr(every, "ActingViews", lambda _: None)
+    rules = every.Rules(tables, (), "", loaded)
+    handler: Any = SimpleNamespace(label="a:b", schedule=SimpleNamespace(period=10, slot=lambda now: int(now // 10)))
+    turns: Any = Turns([(Claim.GRANTED, 45)])
+    monkeypatch.setattr(time, "time", lambda: turns.now)
+    assert rules._claim(handler, turns, turns) == missed
 
 
 def test_rules_of_another_controller(claim: Callable[[Turns], int | None]) -> None:

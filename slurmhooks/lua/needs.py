@@ -42,10 +42,15 @@ def sources(content: bytes) -> dict[str, int]:
                 roles |= zip(parameters, source.ENTRIES.get(entry, ()), strict=False)
         elif (member or word.kind == "string") and word.text in OF_ASSOCIATIONS:
             wanted.setdefault(f"job_desc.{word.text}", word.line)
-        elif member and word.text in OF_SLURM and words[at - 2].text in of_slurm:
+        elif member and word.text in OF_SLURM and _is_variable(words, at - 2) and words[at - 2].text in of_slurm:
             wanted.setdefault(f"slurm.{word.text}", word.line)
-        elif before == "=" and word.text in of_slurm and after not in (".", "["):
+        elif before == "=" and word.kind == "name" and word.text in of_slurm and after not in (".", "["):
             of_slurm.add(words[at - 2].text)
         elif word.kind == "name" and not member and roles.get(word.text) in ("part_list", "job_rec"):
             wanted.setdefault(roles[word.text], word.line)
     return wanted
+
+
+def _is_variable(words: list[source.Token], at: int) -> bool:
+    """Tell whether a token is a name that is no member of a table."""
+    return words[at].kind == "name" and (at == 0 or words[at - 1].text not in (".", ":"))

@@ -35,6 +35,9 @@ end
 """
     expected = {"job_desc.assoc_qos": 2, "slurm.reservations": 5, "job_desc.default_qos": 7}
     assert needs.sources(script) == expected
+    assert needs.sources(b'local who = "slurm"\nlocal x = who.jobs') == {}
+    assert needs.sources(b'local x = {"slurm", jobs = 1}; slurm.log_info("slurm", x["slurm"].jobs)') == {}
+    assert needs.sources(b"local x = site.slurm.jobs") == {}
     assert needs.sources(b"local all = slurm.log_info\nlocal x = all.jobs") == {}
 
 

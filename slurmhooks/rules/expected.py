@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from slurmhooks.config import model as config
 from slurmhooks.rules.typed import typed
-from slurmhooks.rules.value_types import Value, Word, Words, Writable
+from slurmhooks.rules.value_types import Moment, Value, Word, Words, Writable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +43,9 @@ class Expected(BaseModel):
     )
     record: dict[str, Any] | None = Field(
         default=None, description="the fields of a job as it is, by default a batch job: the case is an update of it"
+    )
+    at: Moment | None = Field(
+        default=None, description="when it is sent, such as 2027-02-01T09:30:00; unset: at the time of the trial"
     )
     outcome: Literal["accepted", "refused"] = Field(description="what becomes of it")
     rule: Word | None = Field(

@@ -18,13 +18,14 @@ from slurmhooks.handlers.registry import Registry
 from slurmhooks.job_submit.judging import administrators
 from slurmhooks.rules import expected, source
 from slurmhooks.rules.expected import Expected
-from slurmhooks.rules.typed import typed
+from slurmhooks.rules.typed import moment, typed
 from slurmhooks.site import loading
 from slurmhooks.site import sources as site
 from slurmhooks.testing import Result
 from slurmhooks.workshop.cli.commands.try_.job_submit import TriedRequest
 from slurmhooks.workshop.cli.commands.try_.site_handlers import as_read
 from slurmhooks.workshop.cli.commands.try_.submission import Source, restrict
+from slurmhooks.workshop.replay import clock
 from slurmhooks.workshop.testing.job_submit import RELEASE
 
 EMPTY = "#!/bin/sh\n"
@@ -48,11 +49,13 @@ def failures(toml: Path) -> list[str]:
         raise Findings(error.findings) from None
     named.give_modes(registry)
     cases, _ = expected.of_config(path, read.rules.cases)
-    return [
-        f"{path}: rules.cases, number {number} ({case.shown}): {fault}"
-        for number, case in enumerate(cases, 1)
-        for fault in list(_faults(case, registry, path.parent))[:1]
-    ]
+    findings = []
+    with clock.installed():
+        for number, case in enumerate(cases, 1):
+            clock.show(None if case.at is None else moment(case.at))
+            faults = list(_faults(case, registry, path.parent))
+            findings += [f"{path}: rules.cases, number {number} ({case.shown}): {fault}" for fault in faults[:1]]
+    return findings
 
 
 def _faults(case: Expected, registry: Registry, folder: Path) -> Iterator[str]:

@@ -71,6 +71,42 @@ def test_what_is_as_expected(tmp_path: Path) -> None:
     assert "rules.cases: 10 of 10 are as expected" in done.stdout
 
 
+TIMED = """
+[[rule]]
+rule = "forbid"
+field = "exc_nodes"
+hours = "08:00-18:00"
+days = ["Mon"]
+
+[[rules.exemptions]]
+rules = ["require_time_limit"]
+users = ["bob"]
+until = 2027-01-31
+"""
+
+
+@pytest.mark.parametrize(
+    ("case", "outcome"),
+    [
+        ('at = 2027-02-01T08:00:00\noptions = "-p a -x n1"', "refused"),
+        ('at = 2027-02-01T18:00:00\noptions = "-p a -x n1"', "accepted"),
+        ('at = 2027-02-02T08:00:00\noptions = "-p a -x n1"', "accepted"),
+        ('at = 2027-02-01T09:00:00\nfields = { exc_nodes = "n1" }\nrecord = { partition = "a" }', "refused"),
+        ('at = 2027-01-31T23:59:59\noptions = "-p batch"\nuser = "bob"', "accepted"),
+        ('at = 2027-02-01\noptions = "-p batch"\nuser = "bob"', "refused"),
+    ],
+)
+def test_the_time_of_a_case(tmp_path: Path, case: str, outcome: str) -> None:
+    """A case that names a time ends as it would then, by conditions and exemptions, and the next one as now."""
+    now = 'options = "-p batch -t1"\noutcome = "accepted"\nchanges = { time_limit = "1" }'
+    done = check(tmp_path, f'{case}\noutcome = "{outcome}"', f"{now}\n{TIMED}")
+    assert done.exit_code == 0, done.stderr
+    other = {"accepted": "refused", "refused": "accepted"}[outcome]
+    done = check(tmp_path, f'{case}\noutcome = "{other}"', f"{now}\n{TIMED}")
+    assert "rules.cases, number 1 (" in done.stderr
+    assert f"is {outcome}, not {other}" in done.stderr
+
+
 def test_what_is_not_as_expected(tmp_path: Path) -> None:
     """Each case that ends in another way is a finding that says how."""
     done = check(tmp_path, *GOOD, *BAD)
@@ -88,6 +124,7 @@ def test_what_is_not_as_expected(tmp_path: Path) -> None:
         ('options = "-p a"', "outcome: missing"),
         ('outcome = "ok"', "outcome: must be 'accepted' or 'refused'"),
         ('outcome = "accepted"\nrule = "x"', 'it needs outcome = "refused"'),
+        ('outcome = "accepted"\nat = "2027-01-01"', "must be a date or a time without quotes"),
         ('outcome = "refused"\nchanges = { nice = 5 }', 'need outcome = "accepted"'),
         ('outcome = "accepted"\nchanges = { nice = "x" }', "nice takes"),
         ('outcome = "accepted"\nchanges = { nise = 5 }', "nearest: nice"),

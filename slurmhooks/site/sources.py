@@ -130,7 +130,9 @@ def _located_config(link: str, *, whole: bool, checked: ReadChecked | None = Non
 
         if why is not None:
             log.info(
-                "%s: slurmhooks.toml is checked again, which is slower; 'slurmhooks install' writes that file", why
+                "%s: slurmhooks.toml is checked again, which is slower; 'slurmhooks install' writes that file,"
+                " unless private files of the set have several groups",
+                why,
             )
         read = model.read(Path(path))
     return path, read

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a deployment has checked of slurmhooks.toml, which job_submit's workers read instead of the file."""
 
+import grp
 import json
 import os
 import subprocess
@@ -174,6 +175,19 @@ def test_what_users_may_not_read(site: "Site", load: Callable[..., Any], private
     found, wanted = (os.stat(folder / name) for name in (checked.FILE_NAME, private))
     assert (found.st_mode & 0o777, found.st_gid) == (wanted.st_mode & 0o777, wanted.st_gid) == (0o440, found.st_gid)
     assert "pydantic" not in load()["imported"]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives files to groups")
+def test_private_files_of_several_groups(site: "Site", load: Callable[..., Any]) -> None:
+    """Nobody may read all of them, so there is none, and the log names no command that would write it."""
+    for name, group in (("slurmhooks.toml", "adm"), ("qos.csv", "disk")):
+        os.chown(site.etc / name, 0, grp.getgrnam(group).gr_gid)
+        (site.etc / name).chmod(0o640)
+    site.plugstack()
+    site.deploy()
+    assert not (site.etc / "slurmhooks.set" / checked.FILE_NAME).exists()
+    (line,) = again(load()["lines"])
+    assert line.endswith("writes that file, unless private files of the set have several groups")
 
 
 def test_an_archive_brings_none(site: "Site", open_folder: Path) -> None:

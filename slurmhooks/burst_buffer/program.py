@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from slurmhooks.burst_buffer.model import BurstBuffer
@@ -26,11 +27,14 @@ from slurmhooks.log import log, one_line
 from slurmhooks.processes import deliverer, process
 from slurmhooks.site import reload
 from slurmhooks.site import sources as site
+from slurmhooks.slurmctld.around import end_leftovers
+from slurmhooks.worker import worker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from slurmhooks.handlers.registry import Registry
+    from slurmhooks.handlers.dispatch import View
+    from slurmhooks.handlers.registry import Handler, Registry
 
 PASSED = b"passed\n"
 """Begins the answer if all handlers have passed: a handler may end the process with any exit code."""
@@ -49,9 +53,10 @@ class Answers(Around):
         text: the answer to Slurm.
     """
 
-    __slots__ = ("_kind", "_most", "text")
+    __slots__ = ("_kind", "_most", "_process", "text")
 
     def __init__(self, kind: str) -> None:
+        self._process = os.getpid()
         self._kind = kind.removesuffix(" | None")
         self._most = -1
         self.text = ""
@@ -67,6 +72,11 @@ class Answers(Around):
         elif type(value) is str:
             self.text += value if value.endswith("\n") else f"{value}\n"
         return None
+
+    def end(self, handler: Handler, error: BaseException | None, view: View | None, before: object) -> Outcome | None:
+        """See Around; a child that the handler has forked, and that came back, ends: it would answer, too."""
+        end_leftovers(handler, self._process)
+        return super().end(handler, error, view, before)
 
 
 def run(registry: Registry, hook: str, buffer: BurstBuffer, record: object) -> tuple[Outcome, str]:
@@ -111,6 +121,8 @@ def main(arguments: list[str]) -> None:
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # 22.05 would wait for whoever has its pipe
     process.reset_signals()
     to_slurm = os.dup(1)
+    os.register_at_fork(after_in_child=partial(os.close, to_slurm))  # Slurm waits for whoever has it
+    worker.ends_timers = True
     try:
         _open_log()
     except OSError as error:

@@ -126,7 +126,7 @@ class Watchdog:
         self._next = now + INTERVAL
         try:
             spool = self._spool = self._spool or folder(self._point)
-            bound(spool / LOG, MAX_LOG)  # programs that handlers have left running may write while nothing is delivered
+            bound(spool / LOG, MAX_LOG)  # programs that handlers have left running may write at any time
             if waits(spool) and not self.pid and not _is_locked(spool):
                 log.info("%s calls wait in %s: starting their delivery", self._point, spool)
                 self._process = start(spool)

@@ -59,7 +59,7 @@ class Supervisor:
         self._orphans = ending.Orphans()
         self._commands = Commands()
         self._collector = Collector()
-        self._watchdogs = [Watchdog(point) for point in HANDED_OVER]
+        self._watchdogs = [Watchdog(point) for point in (*HANDED_OVER, "burst_buffer")]  # the last one has only a log
         self._claims = Claims()
         periodic.state = periodic.SharedState()
         read_notices.shared = read_notices.ReadNotices()

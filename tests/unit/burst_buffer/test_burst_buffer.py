@@ -6,6 +6,7 @@ import os
 import runpy
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from tests.sets import put_in_force
 
 VERSIONS = list(filter(finding.is_installed, finding.VERSIONS))
 HOOKS = """
-import os, sys
+import os, sys, time
 from slurmhooks import Reject, hook, log
 
 @hook.burst_buffer.setup
@@ -43,6 +44,10 @@ def setup(buffer, record):
         os.kill(os.getpid(), 9)
     if buffer.size == 4:
         raise OSError("broken")
+    if buffer.size == 5 and not os.fork():
+        os.setsid()
+        time.sleep(60)
+        os._exit(0)
 
 @hook.burst_buffer.test_data_in
 def first(buffer):
@@ -62,6 +67,8 @@ def large(buffer):
 
 @hook.burst_buffer.get_status
 def status(buffer):
+    if "fork" in buffer.arguments:
+        os.fork()
     return " ".join(buffer.arguments)
 """
 
@@ -196,6 +203,16 @@ def test_the_program(hooks: Path) -> None:
     assert program("real_size", "8")[0] == 1
     assert program("get_status", "0", "0", "a b") == (0, "passed\n0 0 a b\n")
     assert program("job_teardown", "7", "/script", "true") == (0, "passed\n")
+
+
+def test_children_of_handlers(hooks: Path) -> None:
+    """A child that comes back gives no answer of its own, and Slurm waits for none that stays."""
+    for _ in range(3):
+        assert program("get_status", "fork") == (0, "passed\nfork\n")
+    began = time.monotonic()
+    assert program("setup", "7", "1000", "1000", "(null)", "5", "/script") == (0, "passed\n")
+    assert time.monotonic() - began < 30
+    assert "its child came back" in (hooks.parent / "state/slurmhooks/burst_buffer/log").read_text()
 
 
 def test_handlers_that_do_not_load(hooks: Path) -> None:

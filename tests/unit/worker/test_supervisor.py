@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from slurmhooks.processes import deliverer
 from slurmhooks.processes.control import Message
 from slurmhooks.wire.protocol import Availability, Control
 from slurmhooks.worker import commands
@@ -62,6 +63,18 @@ def test_a_process_that_a_hook_file_has_forked(supervisor: Supervisor) -> None:
     supervisor.kill_generation()
     assert supervisor.receive(Control.DIED).generation == first.generation
     assert supervisor.receive(Control.SERVING).generation == first.generation + 1
+
+
+@pytest.mark.parametrize("point", ["burst_buffer", "mail"])
+def test_logs_that_others_write_stay_small(supervisor: Supervisor, tmp_path: Path, point: str) -> None:
+    """While a handler of the point runs, perhaps for a day, the supervisor keeps its log from filling the disk."""
+    log = tmp_path / "slurmhooks" / point / deliverer.LOG
+    log.parent.mkdir(parents=True)
+    log.touch()
+    os.truncate(log, deliverer.MAX_LOG + 1)
+    supervisor.put()
+    supervisor.start()
+    wait_for(lambda: log.stat().st_size == 0, "the log is empty")
 
 
 @pytest.mark.parametrize(

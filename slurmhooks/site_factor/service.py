@@ -8,6 +8,7 @@ slurmhooks.slurmctld.walk.
 
 from __future__ import annotations
 
+import os
 from array import array
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +30,12 @@ from slurmhooks.values import NO_VAL
 from slurmhooks.wire.message import Message, MessageError
 from slurmhooks.wire.protocol import MEMBERS, FactorsItem, Type
 from slurmhooks.wire.tables import Table
+from slurmhooks.worker.channel import end_fork
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from slurmhooks.handlers.dispatch import Outcome
+    from slurmhooks.handlers.dispatch import Outcome, View
     from slurmhooks.handlers.registry import Handler, Registry
     from slurmhooks.processes.settings import Settings
     from slurmhooks.wire.tables import Tables
@@ -182,6 +184,7 @@ class _Values(Around):
 
     def __init__(self) -> None:
         self.returned: list[int | None] = []
+        self._process = os.getpid()
 
     def result(self, value: object) -> Exception | None:
         if value is not None:
@@ -195,3 +198,8 @@ class _Values(Around):
                 return error
         self.returned.append(value)
         return None
+
+    def end(self, handler: Handler, error: BaseException | None, view: View | None, before: object) -> Outcome | None:
+        """See Around; a child that the handler has forked, and that came back, ends: it would go on with all jobs."""
+        end_fork(self._process)
+        return super().end(handler, error, view, before)

@@ -124,6 +124,21 @@ def test_a_timer_is_not_left(write: Write, monkeypatch: pytest.MonkeyPatch) -> N
     assert "priority handler points:leaves has left a timer, which is ended" in "".join(captured.lines)
 
 
+def test_children_that_come_back_call_no_handler(write: Write, tmp_path: Path) -> None:
+    """A handler that forks is called once for each job: its child does not go on with the other jobs."""
+    calls = tmp_path / "calls"
+    file = write(
+        "import os\n@hook.priority\ndef points(record):\n"
+        f"    with open({str(calls)!r}, 'a') as file:\n        file.write('x')\n"
+        "    child = os.fork()\n    if child:\n        os.waitpid(child, 0)\n"
+    )
+    slurmctld = Slurmctld(file, [job(number) for number in range(1, 6)])
+    captured = CapturedLog()
+    with captured.capturing():
+        assert slurmctld.batch() == [None] * 5
+    assert calls.read_text() == "x" * 5
+
+
 def test_one_bad_job_does_not_spoil_the_others(write: Write) -> None:
     """If a handler raises for some jobs, these keep their factors; all others get new ones."""
     slurmctld = Slurmctld(

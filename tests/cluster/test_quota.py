@@ -149,8 +149,13 @@ def test_a_group_has_one_quota(site: Site) -> None:
         assert sum(parts) == 5
     shown = site.cluster.root("squeue", "-h", "-r", "-o", "%u").stdout.split()
     assert len(shown) == 5
-    rows = json.loads(site.run("slurmhooks", "quota", "--group", "project", "--json", user="root").stdout)
-    assert [(row["per"], row["whose"], row["used"], row["limit"]) for row in rows] == [("group", "project", 5.0, 5.0)]
+    for whose in (("--group", "project"), ("--user", "alice"), ("--user", "bob", "--group", "project")):
+        rows = json.loads(site.run("slurmhooks", "quota", *whose, "--json", user="root").stdout)
+        assert [(row["per"], row["whose"], row["used"], row["limit"]) for row in rows] == [
+            ("group", "project", 5.0, 5.0)
+        ]
+    for whose in (("--user", "daemon"), ("--user", "nosuch"), ("--group", "adm")):
+        assert "no job counts" in site.said("slurmhooks", "quota", *whose, user="root")
     for user in ("alice", "bob"):
         assert "group project may have at most 5 jobs in the queue; now 5 jobs" in site.refused("-t10", user=user)
     site.cluster.root("scancel", "-u", shown[0])

@@ -269,14 +269,16 @@ class Quota(Rule):
             yield SimpleNamespace(**dict(zip(names, values, strict=True))), count
 
     def _owner(self, record: Any) -> str | None:
-        """Return for whom a job in the queue counts; None: its user is in none of the groups, or exists no more.
+        """Return for whom a job in the queue counts; see :meth:`group_of`."""
+        return self.group_of(record.user_id) if self.per == "group" else str(getattr(record, OWNERS[self.per]))
+
+    def group_of(self, user_id: int) -> str | None:
+        """Return the group for which the jobs of a user count; None: the user is in none, or exists no more.
 
         Raises:
             Reject: the name service knows neither the user nor any group, as in an outage.
         """
-        if self.per != "group":
-            return str(getattr(record, OWNERS[self.per]))
-        ids = kept_groups(record.user_id)
+        ids = kept_groups(user_id)
         if not ids and not any(is_group(name) for name in self.groups):
             raise Reject(UNKNOWN_GROUPS)
         return next((name for name in self.groups if kept_group(name) in ids), None)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Show what users, accounts and groups have in the queue, and what the rules `quota` permit."""
 
+import pwd
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -38,7 +39,7 @@ class Row:
 
 
 @click.command("quota")
-@click.option("--user", help="Only this user.")
+@click.option("--user", help="Only this user, and the group for which the user's jobs count.")
 @click.option("--account", help="Only this account.")
 @click.option("--group", help="Only this group.")
 @parameters.sysconfdir_option
@@ -74,6 +75,8 @@ def command(user: str | None, account: str | None, group: str | None, sysconfdir
     for rule in (rule for rule in rules if isinstance(rule, Quota)):
         try:
             totals = rule.of_each(jobs, nothing)
+            if user and rule.per == "group":
+                wanted["group"] = group or _group_of(rule, user)
         except Reject as error:
             raise Findings([f"{rule.label}: {error.text}"]) from None
         for whose, total in totals.items():
@@ -81,6 +84,13 @@ def command(user: str | None, account: str | None, group: str | None, sysconfdir
             if not any(wanted.values()) or wanted[rule.per] == name:
                 rows += _rows(rule, name, total)
     output.result(sorted(rows, key=lambda row: (row.rule, row.whose)), _show)
+
+
+def _group_of(rule: "Quota", user: str) -> str | None:
+    try:
+        return rule.group_of(pwd.getpwnam(user).pw_uid)
+    except KeyError:
+        return None
 
 
 def _rows(rule: "Quota", name: str, total: dict[str, int]) -> list[Row]:

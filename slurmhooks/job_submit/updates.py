@@ -32,6 +32,9 @@ _READ_BEFORE = frozenset({"array_inx", "burst_buffer"})
 _OF_OPERATORS = frozenset({"core_spec", "deadline", "ntasks_per_node", "ntasks_per_socket", "reboot", "shared"})
 """Members that slurmctld lets only operators change, also if a plugin has set them."""
 
+FIRST_OF_FEDERATION = 1 << 26
+"""The lowest job id of a federation: its upper bits are the number of a cluster."""
+
 _OF_ASSOCIATION = ("account", "partition", "reservation")
 DEPENDS = {
     "partition": ("partition", "reservation"),
@@ -66,13 +69,15 @@ def is_read_before(name: str) -> bool:
     return not _READ_BEFORE.isdisjoint(rows(JobFields)[name].members)
 
 
-def cannot_write(name: str, value: Any, release: Release, *, of_user: bool) -> bool:
+def cannot_write(name: str, value: Any, release: Release, *, job_id: int, of_user: bool) -> bool:
     """Tell whether a plugin cannot give a field this value in an update.
 
-    slurmctld would ignore it, or refuse it to the user after it has applied a part of the update, such as a move.
+    slurmctld would ignore it, or refuse it after it has applied a part of the update, such as a move.
     """
-    if ignores(name, release) or is_read_before(name):
+    if ignores(name, release) or is_read_before(name) or name == "job_size_str":  # its nodes must be among the job's
         return True
+    if name in ("clusters", "cluster_features"):
+        return job_id < FIRST_OF_FEDERATION
     if not of_user:
         return False
     if name == "contiguous":

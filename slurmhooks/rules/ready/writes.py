@@ -346,8 +346,8 @@ def assign(rule: Default | Set | Copy, request: Request, value: Any) -> None:
         value |= asked
     if value is None or value == asked or (asked is None and request.modify and value == request.get(field)):
         return
-    release = release_of(request.job._release)
-    if request.modify and cannot_write(field, value, release, of_user=not request.is_admin):
+    release, job_id = release_of(request.job._release), max(request.ids, default=0)
+    if request.modify and cannot_write(field, value, release, job_id=job_id, of_user=not request.is_admin):
         text = f"no update changes {option_of(request, option_name(field))} to {shown(field, value)}: submit a new job"
         raise Reject(rule.with_help(text), code="ESLURM_ACCESS_DENIED")
     given = asked is not None and asked != SENT.get(field) and request.sets((field,))

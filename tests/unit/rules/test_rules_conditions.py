@@ -122,6 +122,11 @@ UPDATES = {
     "set": [
         Case('field = "bitflags"\nvalue = "SPREAD_JOB"\nwhere = { comment = "y" }', {"comment": "y"},
              "no update changes bitflags to SPREAD_JOB: submit a new job", record=HELD),
+        *(Case(f'field = "{field}"\nvalue = "5"\npartitions = ["b"]', {"partition": "b"},
+               f"no update changes {field} to 5: submit a new job", record=HELD)
+          for field in ("clusters", "cluster_features", "job_size_str")),
+        Case('field = "clusters"\nvalue = "x,y"\npartitions = ["b"]', {"partition": "b"}, changes={"clusters": "x,y"},
+             record={**HELD, "job_id": (1 << 26) + 7}),
     ],
     "guard_updates": [
         Case('changes = ["nice"]\nmin_nodes = 2', {"nice": 7, "min_nodes": 1}, "Nice", record={**HELD, "min_nodes": 3}),

@@ -239,15 +239,15 @@ class Pattern:
     def _folded(self, text: str) -> str:
         return text.lower() if self._name in ANY_CASE else folded(text) if self._name == "name" else text
 
-    def has(self, item: Any, *, any_number: bool = False) -> bool:
-        """Tell whether one of the values is meant by an item of a field; see :func:`items` and :func:`spelled`."""
+    def has(self, item: Any, *, loosely: bool = False) -> bool:
+        """Tell whether one of the values is, or perhaps is, meant by an item; see :func:`items` and :func:`spelled`."""
+        if loosely and self._name in NODES and "{" in item:  # feature{ib}, from Slurm 23.11 on: which nodes that are?
+            return bool(self.given)
         if self._is_flags:
             return any(item & each for each in self._values)
         if not self._is_text:
             return item in self._values
-        return any(
-            matches(self._folded(each), self._values) for each in spelled(self._name, item, any_number=any_number)
-        )
+        return any(matches(self._folded(each), self._values) for each in spelled(self._name, item, loosely=loosely))
 
     def allows(self, value: Any) -> bool:
         """Tell whether a value of the field is none but these; of features, one that matches is enough."""
@@ -266,9 +266,7 @@ class Pattern:
         parts = items(self._name, value)
         if sure and (self._name in NAMES or (self._name in CHOICES and "|" in value)):
             return bool(parts) and all(map(self.has, parts))
-        return any(self.has(each, any_number=not sure) for each in parts) or (
-            self._name in SEPARATED and self.has(value)
-        )
+        return any(self.has(each, loosely=not sure) for each in parts) or (self._name in SEPARATED and self.has(value))
 
 
 def has_value(name: str, value: Any) -> bool:
@@ -303,13 +301,13 @@ def items(name: str, value: Any) -> Sequence[Any]:
     return (value,) if split is None else split(value)
 
 
-def spelled(name: str, item: str, *, any_number: bool = False) -> set[str]:
+def spelled(name: str, item: str, *, loosely: bool = False) -> set[str]:
     """Return a part of a list as it is, and in the other notations that mean the same to Slurm.
 
     Args:
         name: the field.
         item: the part.
-        any_number: also return the name of a license or TRES alone if that means another number.
+        loosely: also return the name of a license or TRES alone if that means another number.
     """
     try:
         if name == "licenses":
@@ -323,7 +321,7 @@ def spelled(name: str, item: str, *, any_number: bool = False) -> set[str]:
     words = {
         word
         for key, count in counts
-        for word in (f"{key}:{count}", f"{key}={count}", *([key] if count == 1 or any_number else []))
+        for word in (f"{key}:{count}", f"{key}={count}", *([key] if count == 1 or loosely else []))
     }
     prefix = "gres/"
     return {

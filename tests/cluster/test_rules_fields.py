@@ -158,6 +158,18 @@ def test_each_part_of_a_list_counts(site: Site, options: str) -> None:
     assert "JobId=" in submit(site, "-J parts -w n1 --mail-user=a@x.example")
 
 
+def test_functions_in_lists_of_nodes(site: Site) -> None:
+    """Where slurmctld takes feature{ib} for nodes, no rule about nodes is evaded by it."""
+    site.cluster.root("sh", "-ec", "scontrol update nodename=n[1-2] availablefeatures=ib activefeatures=ib", check=True)
+    assert "(rule:parts)" in (said := submit(site, "-J parts -w 'n1,feature{ib}'")), said
+    site.cluster.put(f'{rules(site)}[[rule]]\nrule = "limit"\nfield = "nodes"\nmost = 1\n', TOML)
+    try:
+        assert "at most 1 node in partition" in (said := submit(site, "-w 'feature{ib}'")), said
+        assert "NumNodes=1" in (said := submit(site, "-N1 -w 'feature{ib}'")), said
+    finally:
+        site.cluster.put(rules(site), TOML)
+
+
 def test_preferred_features_count(site: Site) -> None:
     """Slurm tries the features of --prefer before those of --constraint, so a rule on features is about both."""
     assert "gone is not allowed (rule:forbid_features)" in (said := submit(site, "--prefer=gone")), said

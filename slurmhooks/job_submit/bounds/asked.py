@@ -323,6 +323,9 @@ def read(job: ReadableJob, record: Record | None) -> Reading:
     licenses = read_licenses(reader.get("licenses"))
     # All nodes (NumNodes=ALL) are no minimum: Slurm adds them only to jobs that expand others.
     all_nodes = number("min_nodes") == ENDLESS
+    max_nodes = derived.max_nodes(reader, record) if not all_nodes else ENDLESS
+    # From Slurm 23.11 on, feature{ib} and the like name any number of nodes; then min_nodes of a job has that.
+    uncounted = "{" in (reader.get("req_nodes") or "") and (record is None or reader.sets(("req_nodes",)))
     lists = [reader.tres(name) for name in derived.GPUS]
     gpus = [Counts.of(tres) for tres in lists]
     # An update that clears the last of them does not always make slurmctld forget them.
@@ -336,7 +339,7 @@ def read(job: ReadableJob, record: Record | None) -> Reading:
     return Reading(
         release=release_of(job._release),
         min_nodes=(Reader(job, record, present=True) if all_nodes else reader).number("min_nodes"),
-        max_nodes=derived.max_nodes(reader, record) if not all_nodes else ENDLESS,
+        max_nodes=max_nodes if max_nodes is not None or not uncounted else ENDLESS,
         named_nodes=len(set(expand_nodes(reader.get("req_nodes")))),
         featured_nodes=max(nodes_with_features(reader.get(name)) for name in ("features", "prefer")),
         num_tasks=number("num_tasks"),

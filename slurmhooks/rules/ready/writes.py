@@ -363,7 +363,7 @@ def _has_part(field: str, text: str, value: str, separator: str) -> bool:
     """Tell whether a text has a value. Slurm reads features from left to right, so others may take the place of one."""
     if not separator or (field in FEATURES and "|" in text):
         return text.endswith(f"{separator}{value}")
-    if field in SEPARATED and any(value in spelled(field, each, any_number=True) for each in items(field, text)):
+    if field in SEPARATED and any(value in spelled(field, each, loosely=True) for each in items(field, text)):
         return True
     return value in text.split(separator)
 

@@ -122,6 +122,13 @@ PARTITIONS = {
             "--nodelist n1,login[2-4] is not allowed",
         ),
         Case('field = "req_nodes"\nforbidden = ["login3"]', {"req_nodes": "n1,login[4-5]"}),
+        Case('field = "req_nodes"\nforbidden = ["login3"]', {"req_nodes": "n1,feature{ib}"}, "is not allowed"),
+        Case('field = "req_nodes"\nallowed = ["n*"]', {"req_nodes": "n1,feature{ib}"}, "is not allowed"),
+        Case(
+            'field = "nice"\nunless = [{ where = { req_nodes = "n1" } }]',
+            {"nice": 1, "req_nodes": "feature{x}"},
+            "do not use --nice",
+        ),
         Case('field = "features"\nforbidden = ["old"]', {"features": "a", "prefer": "b|old"}, "is not allowed"),
         Case('field = "features"\nforbidden = ["old"]', {"prefer": "old"}, "is not allowed", record={"features": "a"}),
         Case('field = "features"\nallowed = ["a"]', {"prefer": "a"}),

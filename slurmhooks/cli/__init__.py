@@ -111,7 +111,8 @@ class Commands(Group):
             if error.errno == errno.ENOENT and error.filename is None:  # from os.getcwd()
                 text = "the current folder no longer exists: cd to another one"
             elif error.errno in ENVIRONMENTAL:
-                text = f"{error.filename or 'a file'}: {error.strerror}"
+                # Of a new link, the first name is what it leads to.
+                text = f"{error.filename2 or error.filename or 'a file'}: {error.strerror}"
             else:
                 raise
             output.failure(ctx, [text])

@@ -71,9 +71,8 @@ class Store:
         except OSError as error:
             if error.errno not in READ_ONLY:
                 raise
-            what = (
-                f"{error.filename or self.folder}: {error.strerror}: 'deploy' and 'rollback' must write {self.home}: "
-            )
+            name = error.filename2 or error.filename or self.folder
+            what = f"{name}: {error.strerror}: 'deploy' and 'rollback' must write {self.home}: "
             raise Finding(
                 what + f"name a folder that can be written in {home.FILE_NAME} beside slurm.conf; nothing has changed"
                 if self.unfinished is None
@@ -318,10 +317,9 @@ def _held(path: Path) -> Iterator[None]:
         except (BlockingIOError, PermissionError):
             note(f"{path}: waiting for {file.read().strip() or 'another process'}")
             fcntl.lockf(file, fcntl.LOCK_EX)
-        file.seek(0)
-        file.truncate()
-        file.write(f"{_me()}\n")
-        file.flush()
+        file.truncate(0)
+        with suppress(OSError):  # a full disk
+            os.pwrite(file.fileno(), f"{_me()}\n".encode(errors="surrogateescape"), 0)
         try:
             yield
         finally:

@@ -4,6 +4,7 @@
 import errno
 import mmap
 import os
+import resource
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,3 +71,28 @@ def test_full_at_each_step(site: "Site", run: "Call", bundles: list[Path], start
             assert trial.next("deploy", bundles[2])
             assert version(site) == 3
     assert step > 3
+
+
+def test_the_file_that_has_no_room_is_named(
+    site: "Site", run: "Call", bundles: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is neither the lock, whose note about the command may be missing, nor what a new link leads to."""
+    assert run("deploy", bundles[0], "--sysconfdir", site.etc).exit_code == 0
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        done = run("deploy", bundles[1], "--sysconfdir", site.etc)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert done.exit_code == 1
+    assert done.output.startswith(f"error: {site.etc}/slurmhooks.d/sets/.new-"), done.output
+    assert done.output.endswith(": File too large\n")
+
+    def symlink(target: str, name: str, *_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), target, None, name)
+
+    monkeypatch.setattr(os, "symlink", symlink)
+    done = run("deploy", bundles[1], "--sysconfdir", site.etc)
+    assert done.exit_code == 1
+    assert done.output.startswith(f"error: {site.etc}/slurmhooks.d/.new-"), done.output
+    assert version(site) == 1

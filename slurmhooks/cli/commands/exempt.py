@@ -14,6 +14,7 @@ from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.commands import deploy
 from slurmhooks.cli.findings import Finding
 from slurmhooks.files import trusted
+from slurmhooks.site import sources as site
 
 
 @click.command("exempt")
@@ -75,7 +76,9 @@ def command(
         store.verify(before)
         files = contents.of_folder(store.place(before))
         whom = " ".join(f"{key} {value}" for key, value in (("user", user), ("job", job), ("name", name)) if value)
-        message = f"{whom}: {', '.join(names)} until {end}: {reason}"
+        # Everybody can read the history.
+        is_private = files[site.FILE_NAME].is_private
+        message = f"until {end}" if is_private else f"{whom}: {', '.join(names)} until {end}: {reason}"
         left = overrides.with_exemption(files, exemption)
         report = deploy.derived(store, before, files, left, history.EXEMPT, message, plugin_dir)
     report.notes[:0] = notes

@@ -95,6 +95,21 @@ def test_the_history(site: "Site", run: "Call", toml: Any) -> None:
     assert event["message"].endswith(": ticket 4711")
 
 
+def test_the_history_of_a_private_file(site: "Site", run: "Call", toml: Any) -> None:
+    """Everybody can read the history, so it does not say whom rules exempt, and why, that users may not read."""
+    toml.write_text(RULE)
+    toml.chmod(0o600)
+    site.plugstack()
+    call(site, run, "deploy")
+    call(site, run, "exempt", "require_time_limit", "--user", "alice", *WORDS)
+    history = site.etc / "slurmhooks.d" / "events"
+    assert history.stat().st_mode & 0o004
+    message = json.loads(history.read_text())[-1]["message"]
+    assert message.startswith("until ")
+    assert not {"alice", "4711", "require"} & {word.strip(":") for word in message.split()}
+    assert not refused(site)
+
+
 def test_what_ends_it_says_so(site: "Site", run: "Call", toml: Any) -> None:
     """A deployment of other files, and `on`, say which exemption they end; one that has it, too, says nothing."""
     call(site, run, "off", "rule:limit_nodes")

@@ -99,20 +99,25 @@ def main(arguments: list[str]) -> int:
     os.umask(0o077)
     point = hook.partition(".")[0]
     spool = deliverer.place(point)
+    what = f"{hook} of {given[-1 if point == 'mail' else 0]}"
     try:
         keep(spool, hook, *given)
     except OSError as error:
-        what = given[-1 if point == "mail" else 0]
-        text = (
-            f"{hook} of {what} is lost: it cannot be kept in {spool}: {error.strerror}; repair that: Slurm does not"
-            " repeat a call"
-        )
-        deliverer.to_system_log(text)
-        if sys.stderr is not None:  # 22.05 closes it
-            sys.stderr.write(f"{text}\n")
+        why = f"it cannot be kept in {spool}: {error.strerror}; repair that: Slurm does not repeat a call"
+        _tell(f"{what} is lost: {why}")
         return 1
-    deliverer.start(deliverer.folder(point))
+    try:
+        deliverer.start(deliverer.folder(point))
+    except OSError as error:
+        _tell(f"{what} waits in {spool}: its delivery cannot be started: {error.strerror}")
     return 0
+
+
+def _tell(text: str) -> None:
+    """Say it in the system's log, and to slurmctld."""
+    deliverer.to_system_log(text)
+    if sys.stderr is not None:  # 22.05 closes it
+        sys.stderr.write(f"{text}\n")
 
 
 if __name__ == "__main__":

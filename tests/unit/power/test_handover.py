@@ -81,6 +81,25 @@ def test_the_delivery_reads_what_a_program_has_kept(
     assert [{"job_id": job["job_id"]} for job in call.jobs] == list(jobs)
 
 
+def test_a_call_whose_delivery_cannot_be_started(tmp_path: Path) -> None:
+    """It is kept, which Slurm reads from the exit code; one line says what is wrong."""
+    (tmp_path / "slurm.conf").write_text(f"StateSaveLocation={tmp_path}\n")
+    spool = tmp_path / "slurmhooks" / "mail"
+    (spool / "log").mkdir(parents=True)
+    done = subprocess.run(
+        (sys.executable, "-I", "-m", "slurmhooks.handover.program", "mail", "-s", "subject", "alice"),
+        env={**os.environ, "SLURM_CONF": str(tmp_path / "slurm.conf")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == f"mail of alice waits in {spool}: its delivery cannot be started: Is a directory\n"
+    calls = Spool(spool)
+    calls.refresh()
+    assert len(list(calls.records())) == 1
+
+
 def test_programs_of_former_releases(tmp_path: Path) -> None:
     """They are in the PluginDir until the next `slurmhooks install`, and keep their calls as before."""
     (tmp_path / "slurm.conf").write_text(f"StateSaveLocation={tmp_path}\n")

@@ -310,8 +310,10 @@ class Quota(Rule):
         A requeued job has a new time of submission, and is left out; tasks of one array count once.
         """
         found: Counter[tuple[int, int]] = Counter()
-        first = min((int(entry.at) for entry in entries), default=None)
-        for second in () if first is None else range(first, int(time.time()) + 1):
+        now = int(time.time())
+        first = min((int(entry.at) for entry in entries), default=now + 1)
+        # If the clock was put forward meanwhile, an older request counts besides its job.
+        for second in range(max(first, now - int(accepted.KEPT_SECONDS) - 1), now + 1):
             arrays = set()
             for kind, count in self._kinds(jobs, whose, "user_id", "array_job_id", submit_time=second, restart_cnt=0):
                 if self._is_counted(kind) and kind.array_job_id:

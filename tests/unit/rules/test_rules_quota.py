@@ -167,6 +167,28 @@ def test_accepted_requests_of_other_members_count(rules: Rules) -> None:
     assert is_accepted(registry, of_member(1002), *ended)
 
 
+def test_a_clock_that_is_put_right(rules: Rules, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it was years behind, as after the start of a machine, the queue is not asked about each second of them."""
+    asked: list[object] = []
+    real = quota.Quota._kinds
+
+    def count(self: quota.Quota, *arguments: Any, **fields: Any) -> Any:
+        asked.append(fields)
+        assert len(asked) < 100
+        return real(self, *arguments, **fields)
+
+    monkeypatch.setattr(quota.Quota, "_kinds", count)
+    now = [1e9]
+    for clock in ("time", "clock_gettime"):
+        monkeypatch.setattr(time, clock, lambda *_: now[0])
+    registry = rules(f"{RULE}jobs = 2\n")
+    assert is_accepted(registry, job())
+    now[0] += 9e8
+    assert is_accepted(registry, job())
+    assert not is_accepted(registry, job())
+    assert not is_accepted(registry, job(), record(1, submit_time=int(now[0])))
+
+
 def test_an_outage_of_the_name_service(rules: Rules, members: dict[int, set[str]]) -> None:
     """A user who exists no more is in no group; if no group is known either, members are refused, not let in."""
     registry = rules(f'{OF_GROUPS}groups = ["gone", "physics"]\njobs = 1')

@@ -232,7 +232,7 @@ def put_in_force(sysconfdir: Path, folder: Path, chosen: Path | None, first: boo
         return
     try:
         with store.locked():
-            if first:
+            if is_first(sysconfdir):  # now that no other command puts anything in force
                 files = {site.FILE_NAME: File(b"# nothing was deployed yet\n")}
                 event = history.Event(bundle=store.put(archive.pack(files), files), verb="install")
                 findings = activation.activate(store, event, folder, asks=can_ask(sysconfdir))

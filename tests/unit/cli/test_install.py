@@ -4,11 +4,13 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import Result
 
 from slurmhooks.cli import build_record
+from slurmhooks.cli.commands import install
 from slurmhooks.files import home
 
 from .conftest import Machine, Site
@@ -424,6 +426,28 @@ def test_a_first_set_without_hooks(run: Run, site: Site, build: Path) -> None:
     assert json.loads(site.check("--json").stdout)["handlers"] == []
     [event] = json.loads(run("status", "--sysconfdir", site.etc, "--json").stdout)["history"]
     assert (event["verb"], event["first"]) == ("install", True)
+
+
+def test_a_deployment_during_the_first_installation(
+    run: Run, site: Site, build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What another command puts in force meanwhile stays: it is not replaced by a set without hooks."""
+    (site.etc / "slurmhooks.toml").unlink()
+    policy = tmp_path / "policy"
+    (policy / "hooks.d").mkdir(parents=True)
+    (policy / "slurmhooks.toml").write_text('[hooks]\npaths = ["hooks.d/*.py"]\n')
+    (policy / "hooks.d" / "a.py").write_text("from slurmhooks import hook\n@hook.job_submit\ndef rule(job): pass\n")
+    real = install.copy_plugins
+
+    def copy(*arguments: Any) -> int:
+        deployed = run("deploy", policy, "--sysconfdir", site.etc, "--plugin-dir", site.plugins)
+        assert deployed.exit_code == 0, deployed.output
+        return real(*arguments)
+
+    monkeypatch.setattr(install, "copy_plugins", copy)
+    result = run("install", "--from", build, "--plugin-dir", site.plugins, "--sysconfdir", site.etc)
+    assert result.exit_code == 0, result.output
+    assert (site.etc / "slurmhooks.set" / "hooks.d" / "a.py").exists()
 
 
 def test_no_first_deployment_of_what_is_wrong(run: Run, site: Site, build: Path) -> None:

@@ -5,6 +5,7 @@ One process serves all clusters that have the same build; each fork enters the c
 module is the program of that process, in the Python of the clusters.
 """
 
+import atexit
 import ctypes
 import gc
 import importlib
@@ -39,11 +40,14 @@ def serve(link: str, program: str, namespaces: int) -> None:
         namespaces: which namespaces of the keeper to enter, as setns() takes them.
     """
     import slurmhooks
+    from slurmhooks import identity
 
     for module in IMPORTED:
         importlib.import_module(module)
     folders = [folder for folder, *_ in os.walk(slurmhooks.__path__[0]) if "__" not in folder]
     times = _times(folders)
+    sources = identity.here()
+    identity.here = lambda: sources  # the forks run only while no file of it has been replaced
     gc.freeze()
     with socket.socket(fileno=os.dup(0)) as connection:
         while True:
@@ -93,8 +97,16 @@ def _run(words: list[str], streams: Sequence[int]) -> None:
         for number, descriptor in enumerate(streams):
             os.dup2(descriptor, number)
             os.close(descriptor)
-        main()  # it raises SystemExit
-        return
+        try:
+            main()
+        except SystemExit as ended:
+            if not isinstance(ended.code, int):
+                raise
+            atexit._run_exitfuncs()
+            sys.stdout.flush()
+            sys.stderr.flush()
+            # At once: an interpreter that ends writes to each of its objects, so that all pages would be copied.
+            os._exit(ended.code)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     os._exit(128 - code if code < 0 else code)
 

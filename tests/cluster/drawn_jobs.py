@@ -275,7 +275,7 @@ def run(
             lines.append(f'[ -z "$id" ] || {{ {update} {updates[each]} || scancel $id; }} 2> said.{name}')
     output = site.run("sh", "-c", "\n".join(lines)).stdout
     assert not output, output
-    site.run("sh", "-c", "squeue -h -o %A | sort -u | xargs -rn1 scontrol release", user="root")
+    site.run("sh", "-c", "squeue -h -o %A | sort -u | paste -sd, | xargs -r scontrol release", user="root")
     finish(site)
     return collected(site, "said")
 

@@ -150,6 +150,16 @@ def test_messages_of_a_submission(site: Site, command: str) -> None:
     assert "Invalid qos" in done.stderr
 
 
+@pytest.mark.parametrize("command", ["sbatch", "srun", "salloc"])
+def test_messages_of_what_slurm_refuses(site: Site, command: str) -> None:
+    """If Slurm refuses a job that handlers have accepted, users read the messages, too."""
+    site.hooks(MESSENGER)
+    done = site.run(command, "--partition=nowhere", *(["--wrap=true"] if command == "sbatch" else ["true"]))
+    assert done.returncode == 1
+    assert re.findall(r"(\w+) line", done.stderr) == ["first", "second"]
+    assert "partition" in done.stderr
+
+
 def test_messages_of_an_update(site: Site) -> None:
     """The same for scontrol; 22.05 cannot show texts there, so the log has them."""
     site.hooks(MESSENGER)
@@ -205,17 +215,19 @@ def test_het_jobs(site: Site) -> None:
 
 @pytest.mark.parametrize("command", ["sbatch", "srun", "salloc"])
 def test_a_refused_component(site: Site, command: str) -> None:
-    """A refused component refuses the whole job: no component remains, and later ones are not called."""
+    """A refused component refuses the whole job: no component remains, later ones are not called; texts are shown."""
     site.hooks("""
         @hook.job_submit
         def component(job):
             tell(offset=job.het_job_offset)
+            log.user("told by %d", job.het_job_offset)
             if job.het_job_offset == 1:
                 raise Reject("not the second")
     """)
     tail = ["--wrap=true"] if command == "sbatch" else ["true"]
     done = site.run(command, "-n1", ":", "-n1", ":", "-n1", *tail)
     assert done.returncode != 0
+    assert re.findall(r"told by (\d)", done.stderr) == ["0", "1"]
     assert "not the second" in done.stderr
     assert site.told() == [{"offset": 0}, {"offset": 1}]
     assert site.said("squeue", "-h") == ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import replace
 from datetime import date, datetime
 from enum import IntFlag
 from functools import cache, partial
@@ -72,7 +73,7 @@ def _dependencies(text: str) -> list[str]:
     """Return each kind with each job: ``afterok:1:2`` is ``afterok:1,afterok:2``, and ``1`` is ``afterany:1``."""
     try:
         return [
-            f"{each.kind}:{job}" if job else each.kind
+            f"{each.kind}:{replace(job, state=None)}" if job else each.kind
             for each in Dependencies.parse(text)
             for job in each.jobs or (None,)
         ]
@@ -97,8 +98,8 @@ SPLIT: dict[str, Callable[[str], Sequence[Any]]] = {
 }
 """What returns the parts of a list."""
 ANY_CASE = frozenset({
-    "account", "assoc_qos", "charged_account", "default_account", "default_qos", "dependency", "mail_user", "qos",
-    "wckey",
+    "account", "acctg_freq", "assoc_qos", "charged_account", "default_account", "default_qos", "dependency",
+    "mail_user", "qos", "wckey",
 })  # fmt: skip
 """Fields whose texts Slurm, or a mail server, compares without regard to case."""
 UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")

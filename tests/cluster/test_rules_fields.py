@@ -49,6 +49,13 @@ forbidden = ["gone"]
 since = 2001-01-01
 
 [[rule]]
+rule = "set"
+field = "dependency"
+separator = ","
+value = "singleton"
+where = { name = "single" }
+
+[[rule]]
 rule = "forbid"
 name = "parts"
 field = ["req_nodes", "dependency", "mail_user", "licenses"]
@@ -156,6 +163,15 @@ def test_each_part_of_a_list_counts(site: Site, options: str) -> None:
     assert "(rule:parts)" in (said := submit(site, f"-J parts {options}")), said
     assert "(rule:" not in (said := submit(site, f"-J others {options}")), said
     assert "JobId=" in submit(site, "-J parts -w n1 --mail-user=a@x.example")
+
+
+def test_what_is_added_is_no_alternative(site: Site) -> None:
+    """A dependency that a rule adds must be fulfilled: beside a question mark, slurmctld makes alternatives of all."""
+    first = job_id(submit(site, "-J first"))
+    said = submit(site, f"-J other -d 'afterok:{first}?afterany:{first},after:{first}'")
+    assert f"Dependency=afterok:{first}(unfulfilled)?afterany:{first}(unfulfilled)?" in said, said
+    assert "(rule:set_dependency)" in (said := submit(site, f"-J single -d 'afterok:{first}?after:{first}'")), said
+    assert "singleton" in (said := submit(site, f"-J single -d afterok:{first}")), said
 
 
 def test_functions_in_lists_of_nodes(site: Site) -> None:

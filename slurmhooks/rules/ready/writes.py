@@ -20,6 +20,7 @@ from slurmhooks.rules.typed import (
     ROWS,
     SENT,
     SEPARATED,
+    has_value,
     is_never_unset,
     is_text,
     is_unset,
@@ -233,6 +234,10 @@ class Default(_Writes):
         return f"{what} without {option_shown(self.field)}{besides} gets {self.gets()}."
 
 
+ALTERNATIVES = {"dependency": "?", "licenses": "|"}
+"""What separates values of which one is enough, whatever else is in the list."""
+
+
 class Set(_Writes):
     """Jobs get a value in a field, whatever they ask for; flags are added to those that they have.
 
@@ -261,7 +266,12 @@ class Set(_Writes):
             return
         chosen = value = self.chosen(request)
         asked = request.value(self.field)
-        if value is not None and asked and self.separator is not None:
+        if value is not None and self.separator is not None and has_value(self.field, asked):
+            sign = ALTERNATIVES.get(self.field)
+            if sign is not None and sign in asked:
+                option = option_of(request, option_name(self.field))
+                text = f"{value} cannot be added to {option} {asked}, of which Slurm takes one"
+                raise Reject(self.with_help(text), code="ESLURM_ACCESS_DENIED")
             has = _has_part(self.field, asked, value, self.separator)
             value = asked if has else f"{asked}{self.separator}{value}"
         assign(self, request, value)

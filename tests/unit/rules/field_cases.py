@@ -104,6 +104,19 @@ FIELDS = {
                 ("licenses", ",", "a,y=2", "a,y=2"), ("licenses", ",", "a,xy", "a,xy,y"),
             )
         ),
+        *(
+            Case(f'field = "{field}"\nseparator = ","\nvalue = "{value}"', {field: has},
+                 f"{value} cannot be added to --{field} {has}, of which Slurm takes one")
+            for field, value, has in (
+                ("dependency", "singleton", "afterany:1?after:2"), ("dependency", "singleton", "singleton?after:2"),
+                ("licenses", "x", "y|z"), ("licenses", "x", "x|z"),
+            )
+        ),
+        Case('field = "dependency"\nseparator = ","\nvalue = "singleton"', {"dependency": "after:2"},
+             changes={"dependency": "after:2,singleton"}),
+        Case('field = "dependency"\nseparator = ","\nvalue = "singleton"', {"dependency": "Singleton"}),
+        Case('field = "dependency"\nseparator = ","\nvalue = "singleton"', {"dependency": "0"},
+             changes={"dependency": "singleton"}),
         Case('field = "comment"\nseparator = ","\nvalue = "y"', {"comment": "z"}, changes={"comment": "z,y"},
              record=HELD),
         Case('field = "comment"\nseparator = ","\nvalue = "y"', {"nice": 1}, record={**HELD, "comment": "z"}),

@@ -142,6 +142,15 @@ PARTITIONS = {
         Case('field = "dependency"\nforbidden = ["singleton"]', {"dependency": "afterany:1,Singleton"}, "not allowed"),
         Case('field = "dependency"\nforbidden = ["singleton"]', {"dependency": "after:1?singleton"}, "not allowed"),
         Case('field = "dependency"\nforbidden = ["singleton"]', {"dependency": "afterany:1"}),
+        *(
+            Case(
+                f'field = "dependency"\nforbidden = ["{pattern}"]\npartitions = ["b"]',
+                {"partition": "b"},
+                "not allowed",
+                record={"partition": "a", "orig_dependency": "afterok:2(unfulfilled),singleton(unfulfilled)"},
+            )
+            for pattern in ("afterok:2", "singleton")
+        ),
         Case('field = "mail_user"\nforbidden = ["*@a.org"]', {"mail_user": "x@A.org,y@b.org"}, "not allowed"),
         Case('field = "mail_user"\nallowed = ["*@a.org"]', {"mail_user": "x@b.org,y@a.org"}, "not allowed"),
         Case('field = "licenses"\nforbidden = ["b:*"]', {"licenses": "a:1;b:1"}, "not allowed"),

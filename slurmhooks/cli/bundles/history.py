@@ -80,27 +80,33 @@ def before(events: Sequence[Event], present: str | None) -> str | None:
     A return undoes an event, so that a second one goes back further, to what was in force before that. Handlers that
     are switched on again end what has been in force since they were switched off.
     """
-    stack: list[str] = []
-    for event in events:
-        if event.undo and stack:
-            stack.pop()
-        while event.verb == "on" and event.bundle in stack[:-1]:
-            stack.pop()
-        if stack[-1:] != [event.bundle]:
-            stack.append(event.bundle)
-    if stack[-1:] == [present]:
-        stack.pop()
-    return stack[-1] if stack else None
+    bundles = [event.bundle for event in _standing(events)]
+    if bundles[-1:] == [present]:
+        bundles.pop()
+    return bundles[-1] if bundles else None
 
 
 def before_off(events: Sequence[Event]) -> str | None:
     """Return the id of the set in force before handlers were switched off; None if none are switched off now."""
     target = None
-    for event in reversed(events):
+    for event in reversed(_standing(events)):
         if event.verb not in ("off", EXEMPT):
             break
         target = target if event.verb == EXEMPT else event.before
     return target
+
+
+def _standing(events: Sequence[Event]) -> list[Event]:
+    """Return the events that no later one has undone or ended."""
+    stack: list[Event] = []
+    for event in events:
+        if event.undo and stack:
+            stack.pop()
+        while event.verb == "on" and any(each.bundle == event.bundle for each in stack[:-1]):
+            stack.pop()
+        if not stack or stack[-1].bundle != event.bundle:
+            stack.append(event)
+    return stack
 
 
 def latest(events: Sequence[Event]) -> list[str]:

@@ -85,6 +85,26 @@ def test_back_after_on(site: "Site", run: "Call", labels: list[str]) -> None:
     assert handlers(site) == ["a:first"]
 
 
+@pytest.mark.parametrize("undone", [["off", "a:launch"], ["off", "--all"]])
+def test_on_after_back(site: "Site", run: "Call", undone: list[str]) -> None:
+    """If `rollback` goes back to a set with handlers that are off, `on` brings them back; further back none are off."""
+    site.file(TEXT)
+    call(site, run, "deploy")
+    before = enforced(site, run)
+    call(site, run, "off", "a:limits")
+    off = enforced(site, run)
+    assert before != off
+    call(site, run, *undone)
+    call(site, run, "rollback")
+    assert enforced(site, run) == off
+    call(site, run, "on")
+    assert enforced(site, run) == before
+    assert "nothing is switched off" in run("on", "--sysconfdir", site.etc).output
+    call(site, run, "off", "a:limits")
+    call(site, run, "rollback")
+    assert "nothing is switched off" in run("on", "--sysconfdir", site.etc).output
+
+
 def test_lines_keep_their_numbers(site: "Site", run: "Call") -> None:
     """The remaining handlers are at the lines that the source has, as messages name them."""
     site.file(TEXT)

@@ -73,4 +73,4 @@ class Counts:
         yield sample(f"{name}_oldest_timestamp_seconds", f"{min(times, default=0) / 1e9:.3f}")
         yield f"# HELP {name}_dead {what} that were given up and are kept as dead letters."
         yield f"# TYPE {name}_dead gauge"
-        yield sample(f"{name}_dead", len(spool.letters()))
+        yield sample(f"{name}_dead", spool.dead)

@@ -140,16 +140,24 @@ class Spool:
         write(self._dead / f"{frame.id}{SEGMENT}", record.segment.raw(frame))
         record.segment.note(record, "dead")
 
+    @property
+    def dead(self) -> int:
+        """The number of dead letters: there may be so many that nobody who only counts them should read them."""
+        with suppress(FileNotFoundError):
+            return sum(name.endswith(SEGMENT) for name in os.listdir(self._dead))
+        return 0
+
     def letters(self) -> list[dict[str, Any]]:
         """Return the dead letters, oldest first, each with id, hook, job_id, time, tries, reasons and passed."""
-        letters = []
-        for path in self._dead.glob(f"*{SEGMENT}") if self._dead.is_dir() else ():
-            name = path.name.removesuffix(SEGMENT)
-            about: object = None
-            with suppress(OSError, ValueError, RecursionError):  # the letter itself is what matters
-                about = json.loads(regular.read(self._dead / f"{name}.json"))
-            letters.append({"reasons": {}, **(_sound(about) if isinstance(about, dict) else {}), "id": name})
+        paths = self._dead.glob(f"*{SEGMENT}") if self._dead.is_dir() else ()
+        letters = [self._letter(path.name.removesuffix(SEGMENT)) for path in paths]
         return sorted(letters, key=lambda about: str(about["id"]).rpartition(".")[2])
+
+    def _letter(self, name: str) -> dict[str, Any]:
+        about: object = None
+        with suppress(OSError, ValueError, RecursionError):  # the letter itself is what matters
+            about = json.loads(regular.read(self._dead / f"{name}.json"))
+        return {"reasons": {}, **(_sound(about) if isinstance(about, dict) else {}), "id": name}
 
     def message(self, letter: str) -> bytes:
         """Return the message of a dead letter; b"" if it cannot be read."""
@@ -165,7 +173,7 @@ class Spool:
         Raises:
             FileNotFoundError: there is no such letter.
         """
-        about = next((each for each in self.letters() if each["id"] == letter), {})
+        about = self._letter(letter)
         os.close(regular.opened(self._dead / f"{letter}{SEGMENT}"))  # before anything is written: there is one
         passed = "".join(f"{json.dumps([HEAD, 'passed', label])}\n" for label in about.get("passed", ()))
         again = self.folder / f"again-{letter}{SEGMENT}"

@@ -41,4 +41,4 @@ class Watched:
         except FileNotFoundError:  # there was no record yet
             return Waiting()
         times = [record.frame.time for record in self._spool.records()]
-        return Waiting(len(times), min(times, default=0) / 1e9, len(self._spool.letters()))
+        return Waiting(len(times), min(times, default=0) / 1e9, self._spool.dead)

@@ -13,6 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from slurmhooks.cli import main
+from slurmhooks.files import regular
+from slurmhooks.jobcomp.waiting import Watched
 from tests.unit.jobcomp.spools import SpoolFolder
 
 
@@ -50,6 +52,28 @@ def test_what_waits(folder: SpoolFolder) -> None:
     shown = json.loads(done.output)
     assert (shown["waiting"], shown["failing"], shown["dead"], shown["lost"]) == (2, 1, [], [])
     assert "2 records wait, 1 of them after a failure, the oldest for" in call(folder).output
+
+
+def test_each_dead_letter_is_read_once(folder: SpoolFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After an outage there may be thousands: `redeliver` reads none for each other one, and metrics count them."""
+    for job_id in range(1, 21):
+        folder.append(job_id)
+    spool = folder.read()
+    for record in list(spool.records()):
+        spool.bury(record)
+    read: list[object] = []
+    real = regular.read
+
+    def note(path: Path, *more: int) -> bytes:
+        read.append(path)
+        return real(path, *more)
+
+    monkeypatch.setattr(regular, "read", note)
+    assert Watched(str(folder.path)).look().dead == 20
+    assert read == []
+    assert call(folder, "redeliver").exit_code == 0
+    assert len(read) < 100
+    assert spool.letters() == []
 
 
 def test_a_pause_ends(folder: SpoolFolder) -> None:

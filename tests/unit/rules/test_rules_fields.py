@@ -20,6 +20,7 @@ from slurmhooks.rules.conditions import Place
 from slurmhooks.rules.exemptions import Exemption
 from slurmhooks.rules.lines import LINES
 from slurmhooks.rules.request import Request, Site
+from slurmhooks.rules.table import Table
 from slurmhooks.testing import FakeJob, FakeRecord, run
 from tests.unit.rules.conftest import Rules
 
@@ -174,7 +175,8 @@ def test_an_older_rule_without_its_keys(rules: Rules, name: str) -> None:
 def test_a_number_is_finite(text: str) -> None:
     """What TOML has besides numbers is an error in each key of each rule, of exemptions and of conditions."""
     value = tomllib.loads(f"x = {text}")["x"]
-    for kind in (*RULES.values(), Exemption, Place, Choice):
+    kinds: list[type[Table]] = [*RULES.values(), Exemption, Place, Choice]
+    for kind in kinds:
         for key in kind.keys:
             with pytest.raises(ValidationError) as caught:
                 checking.model_of(kind).model_validate({key: value})

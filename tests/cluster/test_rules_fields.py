@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Rules on any field in slurmctld: what jobs get and users read, at submissions and updates, by conditions and maps."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
 
-from slurmhooks.rules.typed import ROWS, WRITABLE
+from slurmhooks.rules.typed import ROWS, WRITABLE, is_never_unset
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import TOML, Site
+from tests.unit.rules.test_rules_fields import usual
 
 pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped]
 
@@ -76,6 +78,17 @@ TEXTS_OF_UPDATES = (23, 2)
 OUT = "-o /dev/null --hold --parsable --wrap=true"
 
 
+def defaults(release: tuple[int, int]) -> str:
+    """Return rules that would fill in each field that a release has and can leave unset, of jobs named plain."""
+    return '[rules.defaults]\nupdates = "ignore"\n' + "".join(
+        f'[[rule]]\nrule = "default"\nname = "d_{name}"\nfield = "{name}"\nmode = "warn"\nvalue = {usual(row)[0]}\n'
+        'where = { name = "plain" }\n'
+        for name, row in ROWS.items()
+        if row.writable and row.facts.get("secret") is None and row.member(release, row.members) is not None
+        if not is_never_unset(name) and name not in ALWAYS_NAMED
+    )
+
+
 def against(release: tuple[int, int]) -> str:
     """Return rules that forbid jobs named plain each field that a release has."""
     names = (name for name in WRITABLE if ROWS[name].member(release, ROWS[name].members) is not None)
@@ -110,7 +123,7 @@ def submit(site: Site, options: str, user: str = "alice") -> str:
 
 
 def test_what_commands_always_send_is_no_value(site: Site) -> None:
-    """A rule against any field refuses no job whose user names nothing, whatever the release sends."""
+    """A rule against any field refuses no job whose user names nothing, and one for it fills it in, on each release."""
     site.cluster.put(against(site.release), TOML)
     try:
         assert "Submitted batch job" in (said := site.said("sbatch", "-J", "plain", "--wrap=true")), said
@@ -119,6 +132,10 @@ def test_what_commands_always_send_is_no_value(site: Site) -> None:
         assert "has been alloc" in (said := site.said("srun", "-Jplain", "true", ":", "-Jplain", "true")), said
         assert "no_wait_all_nodes" in (said := submit(site, "-J plain --wait-all-nodes=1")), said
         assert "no_comment" in (said := submit(site, "-J plain --comment=x")), said
+        site.cluster.put(defaults(site.release), TOML)
+        assert "Submitted batch job" in (said := site.said("sbatch", "-J", "plain", "--wrap=true")), said
+        (tried,) = json.loads(site.run("slurmhooks", "why", "--last", "1", "--json", user="root").stdout)
+        assert [each["handler"] for each in tried["handlers"] if not each.get("changes")] == []
     finally:
         site.cluster.put(rules(site), TOML)
 

@@ -18,9 +18,9 @@ from slurmhooks.rules.table import key
 from slurmhooks.rules.typed import (
     FEATURES,
     ROWS,
-    SENT,
     SEPARATED,
     has_value,
+    is_named,
     is_never_unset,
     is_text,
     is_unset,
@@ -212,7 +212,7 @@ class Default(_Writes):
         """Set a missing value."""
         job = request.job
         values = ((name, getattr(job, name)) for name in (self.field, *same_member(self.field)))
-        if not all(is_unset(name, value) or value == SENT.get(name) for name, value in values):
+        if any(is_named(name, value) and not is_unset(name, value) for name, value in values):
             return
         if self.field == "partition" and job.reservation is not None:
             return
@@ -360,7 +360,7 @@ def assign(rule: Default | Set | Copy, request: Request, value: Any) -> None:
     if request.modify and cannot_write(field, value, release, job_id=job_id, of_user=not request.is_admin):
         text = f"no update changes {option_of(request, option_name(field))} to {shown(field, value)}: submit a new job"
         raise Reject(rule.with_help(text), code="ESLURM_ACCESS_DENIED")
-    given = asked is not None and asked != SENT.get(field) and request.sets((field,))
+    given = is_named(field, asked) and not isinstance(ROWS[field], Flag) and request.sets((field,))
     setattr(request.job, field, value)
     if given or (isinstance(rule, Set) and rule.cases and field in CHOSEN):
         shown_value = shown(field, value)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from slurmhooks.fields.constants import JobFlag, MailType, Shared
+from slurmhooks.fields.constants import JobFlag, MailType, Shared, TaskDist, TaskDistFlag
 from slurmhooks.values import UNLIMITED
 from tests.unit.rules.cases import Case
 
@@ -61,6 +61,13 @@ FIELDS = {
         Case('field = "requeue"\nvalue = false', {"requeue": 1}),
         Case('field = "mail_type"\nvalue = ["MAIL_JOB_END", "MAIL_JOB_FAIL"]', {},
              changes={"mail_type": MailType.MAIL_JOB_END | MailType.MAIL_JOB_FAIL}),
+        Case('field = "mail_type"\nvalue = "MAIL_JOB_END"', {"mail_type": MailType(0)},
+             changes={"mail_type": MailType.MAIL_JOB_END}),
+        Case('field = "mail_type"\nvalue = "MAIL_JOB_END"', {"mail_type": MailType.MAIL_JOB_FAIL}),
+        Case('field = "task_dist"\nvalue = "SLURM_DIST_CYCLIC"',
+             {"task_dist": TaskDist.SLURM_DIST_UNKNOWN, "task_dist_flags": TaskDistFlag(0)},
+             changes={"task_dist": TaskDist.SLURM_DIST_CYCLIC}),
+        Case('field = "licenses"\nvalue = "x"', {"licenses": ","}, changes={"licenses": "x"}),
         Case('field = "shared"\nvalue = "JOB_SHARED_NONE"', {}, changes={"shared": Shared.JOB_SHARED_NONE}),
         Case('field = "min_mem_per_cpu"\nvalue = "1G"', {"min_mem_per_node": 5}),
         Case('field = "min_mem_per_cpu"\nvalue = "1G"', {}, changes={"min_mem_per_cpu": 1024}),

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from slurmhooks.config import model as config
 from slurmhooks.errors import LoadError
 from slurmhooks.fields import JobFields
+from slurmhooks.fields.constants import MailType
 from slurmhooks.fields.number_rows import Switch
 from slurmhooks.fields.rows import NEWEST, rows
 from slurmhooks.rules import catalogue, checking, lines
@@ -181,6 +182,25 @@ def test_a_number_is_finite(text: str) -> None:
             with pytest.raises(ValidationError) as caught:
                 checking.model_of(kind).model_validate({key: value})
             assert key in {error["loc"][0] for error in caught.value.errors()}, (kind, key)
+
+
+@pytest.mark.parametrize(
+    ("keys", "job", "told"),
+    [
+        ('field = "mail_type"\nvalue = "MAIL_JOB_END"', {"mail_type": MailType(0)}, []),
+        ('field = "mail_type"\nvalue = "MAIL_JOB_END"', {"mail_type": MailType.MAIL_JOB_FAIL}, []),
+        ('field = "comment"\nvalue = "x"', {"comment": ""}, []),
+        ('field = "licenses"\nvalue = "x"', {"licenses": ","}, []),
+        ('field = "std_in"\nvalue = "/x"', {"std_in": "/dev/null"}, []),
+        ('field = "comment"\nvalue = "x"', {"comment": "y"}, ["--comment y was changed to x"]),
+        ('field = "shared"\nvalue = "JOB_SHARED_NONE"', {"shared": 2},
+         ["shared JOB_SHARED_USER was changed to JOB_SHARED_NONE"]),
+    ],
+)  # fmt: skip
+def test_users_read_what_replaces_what_they_gave(rules: Rules, keys: str, job: dict[str, Any], told: list[str]) -> None:
+    """`set` tells of a value that it replaces: not of what commands send for nothing, nor of flags, which stay."""
+    registry = rules(f'[[rule]]\nrule = "set"\n{keys}\n')
+    assert run(registry, "job_submit", job=FakeJob(**job)).user_messages == told
 
 
 LISTS = 'field = ["req_nodes", "reservation", "name", "mail_user"]'

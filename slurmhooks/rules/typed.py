@@ -188,6 +188,8 @@ SENT = {
     **dict.fromkeys(("boards_per_node", "contiguous", "immediate", "ntasks_per_board", "open_mode", "profile"), 0),
     **dict.fromkeys(("mem_update_delay", "mem_update_margin", "segment_size", "sockets_per_board"), 0),
     **dict.fromkeys(("warn_signal", "warn_time"), 0),
+    **dict.fromkeys(("fed_siblings_active", "fed_siblings_viable", "restart_cnt", "spank_job_env_size"), 0),
+    **dict.fromkeys(("cron_job", "interactive", "x11_target_port"), False),
     "std_in": "/dev/null",
     "task_dist": TaskDist.SLURM_DIST_UNKNOWN,
 }

@@ -56,12 +56,19 @@ CHOICES = FEATURES | {"licenses"}
 """Fields with names of which Slurm chooses one if "|" separates them."""
 
 
+LONGEST, LONGEST_DEPENDENCY = 1024, 128 << 10
+"""The most bytes of licenses, or of a list of TRES, and of dependencies: slurmctld refuses more, but after plugins have
+seen the request."""
+
+
 def _parts(text: str, separators: str = ",") -> list[str]:
     return [part for each in re.split(f"[{separators}]", text) if (part := each.strip())]
 
 
 def _licenses(text: str) -> list[str]:
     """Return licenses with their numbers; of one that is named several times, Slurm adds them."""
+    if len(text) > LONGEST:
+        return [text]
     try:
         counts = read_licenses(text).counts
     except NotationError:
@@ -71,19 +78,23 @@ def _licenses(text: str) -> list[str]:
 
 def _dependencies(text: str) -> list[str]:
     """Return each kind with each job: ``afterok:1:2`` is ``afterok:1,afterok:2``, and ``1`` is ``afterany:1``."""
+    parts = list(dict.fromkeys(_parts(text, ",?")))
+    if len(text) > LONGEST_DEPENDENCY:
+        return parts
     try:
         return [
-            f"{each.kind}:{replace(job, state=None)}" if job else each.kind
-            for each in Dependencies.parse(text)
-            for job in each.jobs or (None,)
+            f"{each.kind}:{job if job.state is None else replace(job, state=None)}" if job else each.kind
+            for each in Dependencies.parse(",".join(parts))
+            for job in dict.fromkeys(each.jobs) or (None,)
         ]
     except NotationError:
-        return _parts(text, ",?")
+        return parts
 
 
 TRES_FIELDS = frozenset(name for name, row in ROWS.items() if isinstance(row, Tres))
 SEPARATED: dict[str, Callable[[str], Sequence[str]]] = {
-    **dict.fromkeys((*TRES_FIELDS, "acctg_freq", "mail_user", "network"), _parts),
+    **dict.fromkeys(TRES_FIELDS, lambda text: [text] if len(text) > LONGEST else _parts(text)),
+    **dict.fromkeys(("acctg_freq", "mail_user", "network"), _parts),
     "dependency": _dependencies,
     "licenses": _licenses,
 }
@@ -312,6 +323,8 @@ def spelled(name: str, item: str, *, loosely: bool = False) -> set[str]:
         item: the part.
         loosely: also return the name of a license or TRES alone if that means another number.
     """
+    if len(item) > LONGEST:
+        return {item}
     try:
         if name == "licenses":
             counts = read_licenses(item).counts.items()

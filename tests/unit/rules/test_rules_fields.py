@@ -14,7 +14,7 @@ from slurmhooks.fields import JobFields
 from slurmhooks.fields.constants import MailType
 from slurmhooks.fields.number_rows import Switch
 from slurmhooks.fields.rows import NEWEST, rows
-from slurmhooks.rules import catalogue, checking, lines
+from slurmhooks.rules import catalogue, checking, lines, typed
 from slurmhooks.rules.catalogue import RULES
 from slurmhooks.rules.choices import Choice
 from slurmhooks.rules.conditions import Place
@@ -170,6 +170,16 @@ def test_an_older_rule_without_its_keys(rules: Rules, name: str) -> None:
     """What was an error of an older rule stays one: without its keys it would forbid everything."""
     with pytest.raises(LoadError, match="needs"):
         rules(f'[[rule]]\nrule = "{name}"\n')
+
+
+@pytest.mark.parametrize(("name", "part"), [("licenses", "a:1"), ("tres_per_node", "gpu:1"), ("dependency", "after:1")])
+def test_lists_that_slurmctld_refuses_are_not_read(name: str, part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists that are too long for slurmctld, which tells so after plugins have run, cost the rules nothing."""
+    for reader in ("read_licenses", "TresList", "Dependencies"):
+        monkeypatch.setattr(typed, reader, None)
+    text = ",".join([part] * (20000 if name == "dependency" else 400))
+    assert not typed.Pattern(name, ["x"]).meets(text)
+    assert not typed.Pattern(name, ["x"]).allows(text)
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-inf"])

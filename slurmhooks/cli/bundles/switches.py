@@ -108,7 +108,7 @@ def _without_decorators(content: bytes, name: str) -> bytes | None:
         tree = ast.parse(content)
     except (SyntaxError, ValueError):
         return None
-    lines = content.split(b"\n")
+    lines = content.splitlines(keepends=True)
     changed = False
     for node in _functions(tree, name.split(".")):
         for decorator in node.decorator_list:
@@ -116,7 +116,7 @@ def _without_decorators(content: bytes, name: str) -> bytes | None:
                 for number in range(decorator.lineno - 1, decorator.end_lineno or decorator.lineno):
                     lines[number] = OFF.encode() + lines[number]
                 changed = True
-    return b"\n".join(lines) if changed else None
+    return b"".join(lines) if changed else None
 
 
 def _functions(scope: ast.AST, names: list[str]) -> Iterator[ast.FunctionDef]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from slurmhooks.cli.bundles import switches
 from tests.unit.cli.deploying import handlers
 
 if TYPE_CHECKING:
@@ -103,6 +104,14 @@ def test_on_after_back(site: "Site", run: "Call", undone: list[str]) -> None:
     call(site, run, "off", "a:limits")
     call(site, run, "rollback")
     assert "nothing is switched off" in run("on", "--sysconfdir", site.etc).output
+
+
+@pytest.mark.parametrize("end", [b"\r", b"\r\n", b"\r\r\n"])
+def test_ends_of_lines_of_other_systems(end: bytes) -> None:
+    """Python takes each of them for the end of a line, also two for one that was converted twice; so does `off`."""
+    text = b"from slurmhooks import hook\n# rules\n\n@hook.spank.init\ndef launch(spank):\n    pass\n"
+    left = switches._without_decorators(text.replace(b"\n", end), "launch")
+    assert left == text.replace(b"@", b"# switched off: @").replace(b"\n", end)
 
 
 def test_lines_keep_their_numbers(site: "Site", run: "Call") -> None:

@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.one_release("24.11", "26.05")
 
-CONTAINERS = 60
+NUMBERS = [20, pytest.param(300, marks=pytest.mark.soak)]
+"""Of random containers; each runs twice, and takes a tenth of a second or two of processor time."""
 PROGRAM = "/opt/mount_lists.py"
 FOLDER = "/var/tmp/mount lists"
 
 
+@pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("runtime", ["crun", "runc"])
-def test_any_list_of_mounts(cluster: Cluster, runtime: str) -> None:
+def test_any_list_of_mounts(cluster: Cluster, runtime: str, number: int) -> None:
     """What containers see, and what the host and the image hold afterwards, is the same as without staging.
 
     The oracle is the runtime itself, which runs each container twice: from its bundle, and staged with copies of all
@@ -37,9 +39,9 @@ def test_any_list_of_mounts(cluster: Cluster, runtime: str) -> None:
         assert added.returncode == 0, added.stdout + added.stderr
     cluster.put((Path(__file__).parent / "mount_lists.py").read_text(), PROGRAM)
     seed, _ = seeded()
-    script = f"mkdir -p '{FOLDER}'; /opt/slurmhooks/bin/python {PROGRAM} {runtime} {seed} {CONTAINERS} '{FOLDER}'"
-    done = cluster.root("sh", "-c", script, timeout=500)
+    script = f"mkdir -p '{FOLDER}'; /opt/slurmhooks/bin/python {PROGRAM} {runtime} {seed} {number} '{FOLDER}'"
+    done = cluster.root("sh", "-c", script, timeout=800)
     assert done.returncode == 0, done.stderr[-2000:]
     ran, *wrong = done.stdout.splitlines()
     assert not wrong, "\n".join(wrong)
-    assert int(ran) > CONTAINERS // 4
+    assert int(ran) > number // 4

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -20,6 +21,8 @@ from tests.cluster.lab.errors import LabError
 RUN = Path(__file__).parent / "run"
 SERVE = (sys.executable, "-I", "-S", str(RUN), "serve")
 LATE = "late"
+PLAIN = re.compile(r"(exec 2>&1[;\n])?\s*(slurmhooks [\w ./=:,-]+)\s*")
+"""A script that needs no shell."""
 
 _idle: list[subprocess.Popen[str]] = []
 """Idle servers; at most as many as there were simultaneous calls."""
@@ -103,14 +106,23 @@ def _call_inside(
         command = enter.read("exec", arguments[1:])
         directory = os.path.join(places.clusters(), name, release)
         build, keeper = cluster.read_layer(directory), places.read_keeper(directory)
-        if command.words[0] == "slurmhooks" and not (command.env or command.directory) and build and keeper:
+        words, plain = _without_shell(command.words, streams)
+        if words[0] == "slurmhooks" and not (command.env or command.directory) and build and keeper:
             # Its process does not end late commands.
-            request = [command.words[1:], keeper.pid]
-            answer = _ask((build, release), [release, build], environment, request, streams, timeout)
+            request = [words[1:], keeper.pid]
+            answer = _ask((build, release), [release, build], environment, request, plain, timeout)
     if answer in (None, warm.UNSERVED):
         # It ends late commands itself, but may wait for a file system, too.
         answer = _ask((name, release), [release], environment, [arguments, timeout], streams, timeout + 10)
     return answer
+
+
+def _without_shell(words: list[str], streams: list[int]) -> tuple[list[str], list[int]]:
+    """Return a command of slurmhooks and its streams without the shell that would start it; any other as it is."""
+    script = PLAIN.fullmatch(words[-1]) if words[:-1] in (["sh", "-c"], ["sh", "-ec"]) else None
+    if script is None:
+        return words, streams
+    return script[2].split(), [*streams[:2], streams[1 if script[1] else 2]]
 
 
 def _ask(

@@ -33,6 +33,17 @@ def test_forks_end_as_commands_do(cluster: Cluster) -> None:
     assert cluster.root("slurmhooks", "status").stdout.split()[:1] == ["where"]
 
 
+@pytest.mark.parametrize(("before", "error"), [("", ""), ("exec 2>&1; ", "stdout"), ("exec 2>&1\n", "stdout")])
+def test_scripts_of_one_command_need_no_shell(cluster: Cluster, before: str, error: str) -> None:
+    """A script that is one command of slurmhooks runs in a fork, too; its errors go where the script sends them."""
+    cluster.put(SAYS, "/etc/slurm/hooks.d/says.py")
+    done = cluster.root("sh", "-c", f"{before}slurmhooks deploy --dry-run")
+    assert FORKED in (done.stdout if error else done.stderr)
+    assert not (error and done.stderr)
+    wrong = cluster.root("sh", "-ec", f"{before}slurmhooks nosuch")
+    assert wrong.returncode == 2
+
+
 def test_commands_are_those_of_the_machine(cluster: Cluster) -> None:
     """A machine whose package is another one starts its commands."""
     before = cluster.root("slurmhooks", "--version").stdout

@@ -368,7 +368,8 @@ def test_a_job_that_outlives_deployments(lent: Site) -> None:
 def test_off_and_on(lent: Site) -> None:
     """A handler of slurmctld, one of launches, and all of them are switched off and on, with broken sources."""
     fill(lent, 3)
-    lent.root("slurmhooks deploy; echo 'def (' > /etc/slurm/hooks.d/submit.py")
+    lent.root("slurmhooks deploy")
+    lent.root("echo 'def (' > /etc/slurm/hooks.d/submit.py")
     lent.root("slurmhooks off launch:task")
     step = lent.shell("srun -Q -w n1 sh -c 'echo SET=$SET'")
     assert step.stdout == "SET=\n"
@@ -416,12 +417,14 @@ def test_each_process_has_one_set(lent: Site, count: int) -> None:
     for name in ("a", "b"):
         lent.cluster.put(NUMBERED.replace("FILE", name), f"/opt/{name}.py")
     write = "for file in a b; do sed s/NUMBER/$number/ /opt/$file.py > /etc/slurm/hooks.d/$file.py; done"
-    lent.root(f"number=0; {write}; slurmhooks deploy; rm -f /opt/stop")
+    lent.root(f"number=0; {write}; rm -f /opt/stop")
+    lent.root("slurmhooks deploy")
     load = "while [ ! -e /opt/stop ]; do srun -Q true; sbatch --output=/dev/null --wrap=true; done"
     lent.shell(f"cd; setsid sh -c '{load}' < /dev/null > /dev/null 2> srun.err &")
     try:
         for number in range(1, count + 1):
-            lent.root(f"number={number}; {write}; slurmhooks deploy")
+            lent.root(f"number={number}; {write}")
+            lent.root("slurmhooks deploy")
     finally:
         lent.root("touch /opt/stop")
     lent.wait_until_idle()

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import pwd
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.log import visible
-from slurmhooks.values import ENCODING, ERRORS, UNLIMITED
+from slurmhooks.values import ENCODING, ERRORS
 from slurmhooks.workshop.testing.job_submit import FakeJob, request_of, struct_of
 
 if TYPE_CHECKING:
@@ -43,11 +43,6 @@ class TrialRequest:
     members: Mapping[str, Any] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     unknown: frozenset[str] = frozenset()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return what :func:`from_json` reads."""
-        fields, members = _to_json(self.fields), _to_json(self.members)
-        return {**asdict(self), "unknown": [], "fields": fields, "members": members}
 
     def job(self) -> FakeJob:
         """Return the request for handlers."""
@@ -91,36 +86,6 @@ class Answer:
     error: str | None = None
     stopped: list[str] = field(default_factory=list)
     also: int | None = None
-
-
-def from_json(given: dict[str, Any]) -> TrialRequest:
-    """Return a request that another process has written."""
-    fields, members = _from_json(given["fields"]), _from_json(given["members"])
-    return TrialRequest(**{**given, "unknown": frozenset(), "fields": fields, "members": members})
-
-
-def _to_json(values: Any) -> Any:
-    return {
-        name: {"unlimited": True} if value is UNLIMITED
-        else {"bytes": value.decode("latin-1")} if isinstance(value, bytes)
-        else {"list": [item.decode("latin-1") for item in value]} if isinstance(value, list)
-        else value
-        for name, value in values.items()
-    }  # fmt: skip
-
-
-def _from_json(values: dict[str, Any]) -> dict[str, Any]:
-    result = {}
-    for name, value in values.items():
-        if isinstance(value, dict):
-            if "unlimited" in value:
-                value = UNLIMITED
-            elif "bytes" in value:
-                value = value["bytes"].encode("latin-1")
-            else:
-                value = [item.encode("latin-1") for item in value["list"]]
-        result[name] = value
-    return result
 
 
 @cache

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -68,15 +68,6 @@ class Command:
     release: str = "24.11"
     hook: str = "cli_filter"
     unknown: frozenset[str] = frozenset()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return what :func:`from_json` reads."""
-        return {**asdict(self), "unknown": []}
-
-
-def from_json(given: dict[str, Any]) -> Command:
-    """Return a command that another process has written."""
-    return Command(**{**given, "unknown": frozenset()})
 
 
 def generated(used: set[str], constants: list[Any], release: str, count: int) -> list[Command]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import select
 import subprocess
 import sys
@@ -234,7 +235,7 @@ class _Child:
         """Return the answer to a request."""
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(json.dumps(request.to_json()).encode() + b"\n")
+            pickle.dump(request, self._process.stdin)
             self._process.stdin.flush()
         except OSError:
             self._fail(request.label)
@@ -295,9 +296,9 @@ SIDES: dict[str, Callable[[dict[str, Any]], Callable[[Any], Answer]]] = {
 
 
 def _requests() -> Iterator[Request]:
-    for line in sys.stdin:
-        given = json.loads(line)
-        yield commands.from_json(given) if given["hook"] == "cli_filter" else answers.from_json(given)
+    with suppress(EOFError):
+        while True:
+            yield pickle.load(sys.stdin.buffer)
 
 
 if __name__ == "__main__":

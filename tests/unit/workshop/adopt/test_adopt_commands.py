@@ -60,7 +60,6 @@ def test_commands_vary_what_the_script_uses(tmp_path: Path) -> None:
     assert {each.command for each in made} == set(commands.COMMANDS)
     assert any(each.options.get("qos") == "big" and "time" in each.options for each in made)
     assert all(set(each.options) <= {"qos", "time"} for each in made)
-    assert [commands.from_json(each.to_json()) for each in made] == made
     outcome = tried(tmp_path / "cli_filter.lua", text, made[:60])
     assert 0 < outcome.refused < outcome.requests == 60
 

@@ -18,28 +18,6 @@ from slurmhooks.scrun.trees import copy_tree, remove_tree
 from tests.unit.scrun.conftest import NAMES, snapshot
 
 
-@pytest.mark.parametrize("workers", [1, 4])
-def test_everything_is_kept(source: Path, tmp_path: Path, workers: int) -> None:
-    """Contents, modes, times, links and names are the same in the copy."""
-    result = copy_tree(source, tmp_path / "copy", workers=workers)
-    assert snapshot(tmp_path / "copy") == snapshot(source)
-    assert result.skipped == []
-
-
-def test_again_over_itself(source: Path, tmp_path: Path) -> None:
-    """A copy over an older one equals a fresh one; with delete=True also over entries of other kinds."""
-    target = tmp_path / "copy"
-    (target / "link").mkdir(parents=True)
-    (target / "link" / "inside").write_text("in the way")
-    (target / "empty").write_text("in the way")
-    (target / "program").symlink_to("/etc/passwd")
-    before = Path("/etc/passwd").read_bytes()
-    copy_tree(source, target, delete=True)
-    copy_tree(source, target)
-    assert snapshot(target) == snapshot(source)
-    assert Path("/etc/passwd").read_bytes() == before
-
-
 def test_update_and_delete(source: Path, tmp_path: Path) -> None:
     """Only files that differ are copied, and extra entries are removed."""
     target = tmp_path / "copy"
@@ -92,52 +70,6 @@ def test_hard_links_where_asked_for(source: Path, tmp_path: Path) -> None:
     assert (tmp_path / "linked" / "program").stat().st_ino == inode
     assert (tmp_path / "copied" / "program").stat().st_ino != inode
     assert snapshot(tmp_path / "linked") == snapshot(source)
-
-
-def test_names_of_one_file_stay_one_file(tmp_path: Path) -> None:
-    """Files that are hard links to each other are also hard links in the copy."""
-    top = tmp_path / "source"
-    (top / "a").mkdir(parents=True)
-    (top / "one").write_text("x")
-    os.link(top / "one", top / "a" / "two")
-    os.link(top / "one", top / "three")
-    copy_tree(top, tmp_path / "copy", workers=3)
-    inodes = {(tmp_path / "copy" / name).stat().st_ino for name in ("one", "a/two", "three")}
-    assert len(inodes) == 1
-
-
-def test_holes_stay_holes(tmp_path: Path) -> None:
-    """The copy of a sparse file is sparse."""
-    top = tmp_path / "source"
-    top.mkdir()
-    with open(top / "sparse", "wb") as file:
-        file.seek(50 << 20)
-        file.write(b"in the middle")
-        file.truncate(100 << 20)
-    if (top / "sparse").stat().st_blocks * 512 > 10 << 20:
-        pytest.skip("this file system has no holes")
-    copy_tree(top, tmp_path / "copy")
-    copy = tmp_path / "copy" / "sparse"
-    assert copy.stat().st_size == 100 << 20
-    assert copy.stat().st_blocks * 512 < 10 << 20
-    with open(copy, "rb") as file:
-        file.seek(50 << 20)
-        assert file.read(13) == b"in the middle"
-
-
-def test_attributes(tmp_path: Path) -> None:
-    """Extended attributes are copied if the file system supports them."""
-    top = tmp_path / "source"
-    top.mkdir()
-    (top / "file").write_text("x")
-    try:
-        os.setxattr(top / "file", "user.site", b"\x00\xff")
-        os.setxattr(top, "user.site", b"folder")
-    except OSError as error:
-        pytest.skip(f"no extended attributes here: {error}")
-    copy_tree(top, tmp_path / "copy")
-    assert os.getxattr(tmp_path / "copy" / "file", "user.site") == b"\x00\xff"
-    assert os.getxattr(tmp_path / "copy", "user.site") == b"folder"
 
 
 def test_without_copy_file_range(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

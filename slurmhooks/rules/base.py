@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import inspect
 from functools import partial
 from string import Formatter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
@@ -177,7 +176,9 @@ class Rule(Condition):
     @classmethod
     def documentation(cls) -> str:
         """Return a general description of the rule, as Markdown."""
-        return inspect.cleandoc(cls.__doc__ or "").replace("``", "`")
+        from inspect import cleandoc  # takes long to import, and only pages need it
+
+        return cleandoc(cls.__doc__ or "").replace("``", "`")
 
     @property
     def fields(self) -> tuple[str, ...]:

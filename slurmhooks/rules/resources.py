@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from slurmhooks.fields.constants import JobFlag
@@ -106,7 +105,7 @@ def _narrowed(request: Request, amount: Amount, ceiling: int) -> bool:
     partitions = computing.partitions_of(request.job, None, nodes=True)
 
     def fits(nodes: int) -> bool:
-        return amount(computing.bounds(replace(wanted, max_nodes=nodes), partitions)) <= ceiling
+        return amount(computing.bounds(wanted._replace(max_nodes=nodes), partitions)) <= ceiling
 
     least = computing.bounds(wanted, partitions).nodes.least
     if not fits(least):

@@ -17,7 +17,7 @@ HOOK = """\
         return [value.least, most if isinstance(most, int) else None] if most is not None else value
 
     def tell_bounds(job, name, what):
-        tell(name=name, what=what, bounds={name: plain(value) for name, value in vars(job.bounds).items()})
+        tell(name=name, what=what, bounds={name: plain(value) for name, value in job.bounds._asdict().items()})
 
     @hook.job_submit
     def submitted(job):

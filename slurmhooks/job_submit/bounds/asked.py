@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from slurmhooks.fields import ZERO_LEAVES, JobFields, RecordFields
 from slurmhooks.fields.constants import JobFlag, Shared
@@ -73,8 +72,7 @@ class ReadableJob(Protocol):
         """With whom the nodes are shared."""
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(NamedTuple):
     """What a request says about its time.
 
     Attributes:
@@ -87,11 +85,11 @@ class Limits:
     deadline: int
 
 
-@dataclass(frozen=True)
-class Reading(Limits):
+class Reading(NamedTuple):
     """A request, with the notations read. Numbers are None if the request does not set them.
 
     Attributes:
+        limits: what it says about its time.
         release: of Slurm: year and month.
         min_nodes, min_cpus, ...: the fields of ``job`` with these names.
         max_nodes: ENDLESS for a client that sends INFINITE; None if slurmctld has only derived it from the tasks.
@@ -121,6 +119,7 @@ class Reading(Limits):
         one_license: one of the licenses is enough.
     """
 
+    limits: Limits
     release: tuple[int, int]
     min_nodes: int | None
     max_nodes: int | None
@@ -337,6 +336,7 @@ def read(job: ReadableJob, record: Record | None) -> Reading:
     wanted |= {GPU} if number("ntasks_per_tres") or any(key.startswith(f"{GPU}:") for key in wanted) else set()
     cpus_of, memory_of = reader.tres("cpus_per_tres"), reader.tres("mem_per_tres")
     return Reading(
+        limits=limits(job, record),
         release=release_of(job._release),
         min_nodes=(Reader(job, record, present=True) if all_nodes else reader).number("min_nodes"),
         max_nodes=max_nodes if max_nodes is not None or not uncounted else ENDLESS,
@@ -390,7 +390,6 @@ def read(job: ReadableJob, record: Record | None) -> Reading:
             for name in dict.fromkeys(item.name.removeprefix("license/") for item in per_task)
             if f"license/{name}" in per_task
         },
-        **vars(limits(job, record)),
     )
 
 

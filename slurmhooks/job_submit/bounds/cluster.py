@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slurmhooks.fields.constants import QosFlag
 from slurmhooks.fields.rows import release_of
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
     Table = OfSlurmctld[Any, Any]
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """What some nodes have, each of them.
 
     Attributes:
@@ -37,7 +35,7 @@ class Node:
         gpus: GPUs by type.
         threads: CPUs of a core.
         weight: Weight.
-        count: how many such nodes there are.
+        number: how many such nodes there are.
     """
 
     cpus: int
@@ -46,11 +44,10 @@ class Node:
     gpus: dict[str | None, int]
     threads: int = 1
     weight: int = 1
-    count: int = 1
+    number: int = 1
 
 
-@dataclass(frozen=True)
-class Partition:
+class Partition(NamedTuple):
     """A partition in which the job may run; without values nothing is known of it.
 
     Attributes:
@@ -70,7 +67,7 @@ class Partition:
     keeps_min_nodes: bool = False
     node_count: int | None = None
     exclusive: bool = False
-    defaults: Defaults = field(default_factory=Defaults)
+    defaults: Defaults = Defaults()
     default_time: int | None = None
     nodes: tuple[Node, ...] | None = None
     name: str | None = None
@@ -151,7 +148,7 @@ class Cluster:
             pairs = zip(found, map(self._row, names), strict=True)
             open_ = (partition for partition, row in pairs if row is not None and row.state_up & ACCEPTS_JOBS)
             first = next(open_, found[0]).defaults.default_time
-        return found if first is None else tuple(replace(partition, default_time=first) for partition in found)
+        return found if first is None else tuple(each._replace(default_time=first) for each in found)
 
     def accepting(self, names: Iterable[str]) -> list[str]:
         """Return the partitions to which slurmctld assigns a job that is for some.
@@ -212,7 +209,7 @@ class Cluster:
         per_cpu = row.max_mem_per_cpu
         if per_cpu or row.max_mem_per_node:
             sent["max_mem_per_cpu"] = per_cpu
-        known = replace(known, **sent)
+        known = known._replace(**sent)
         min_nodes, max_nodes = _limited(row.min_nodes) or 1, _limited(row.max_nodes) or ENDLESS
         return Partition(
             min_nodes=min_nodes,

@@ -174,7 +174,7 @@ class _In(Nodes):
             memory_per_node=memory_per_node,
             memory_per_cpu=per_cpu,
             licenses=self._licenses(),
-            time=time_in(self.asked, self.partition),
+            time=time_in(self.asked.limits, self.partition),
             whole_nodes=self.whole,
             names_memory=named,
         )

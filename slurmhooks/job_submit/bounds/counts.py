@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from slurmhooks.job_submit.strings import Tres
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
 GPU = "gres/gpu"
 
 
-@dataclass(frozen=True)
-class Counts:
+class Counts(NamedTuple):
     """Counts of GPUs by type in one field.
 
     A list may name a type several times: Slurm takes the last, or in some fields and releases the largest or the sum.

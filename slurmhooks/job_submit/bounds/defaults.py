@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from slurmhooks.files import slurm_conf
 from slurmhooks.job_submit.bounds.model import ENDLESS
@@ -19,8 +19,7 @@ OF_ALL = "default"
 """The name of partitions whose line of slurm.conf has defaults for the lines below it."""
 
 
-@dataclass(frozen=True)
-class Defaults:
+class Defaults(NamedTuple):
     """Values that Slurm fills in, and limits by which it changes a request. None: not set, or not known.
 
     Attributes:

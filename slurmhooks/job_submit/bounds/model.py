@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from slurmhooks.values import UNLIMITED, Unlimited
 
@@ -19,8 +18,7 @@ YEAR = 365 * 24 * 60
 """Minutes for which Slurm's scheduler plans a job without a time limit (YEAR_SECONDS)."""
 
 
-@dataclass(frozen=True)
-class Range:
+class Range(NamedTuple):
     """The least and the most of a resource.
 
     Attributes:
@@ -52,8 +50,7 @@ class Range:
         return str(self.least) if self.least == self.most else f"{self.least} to {self.most}"
 
 
-@dataclass(frozen=True)
-class Bounds:
+class Bounds(NamedTuple):
     """The least and the most that Slurm can give to a job.
 
     CPUs are those that the request needs; where CPUs are threads, Slurm rounds them up to whole cores. All threads of a
@@ -96,9 +93,7 @@ class Bounds:
     def __or__(self, other: Bounds) -> Bounds:
         """Return the bounds of a job that may become either, such as one that names two partitions."""
         ranges = {
-            name: getattr(self, name) | getattr(other, name)
-            for name, value in vars(self).items()
-            if isinstance(value, Range)
+            name: value | getattr(other, name) for name, value in self._asdict().items() if isinstance(value, Range)
         }
         return Bounds(
             **ranges,

@@ -355,7 +355,7 @@ class Nodes:
 
     def _largest(self, nodes: tuple[Node, ...], amount: Callable[[Node], int]) -> int:
         """Return what those nodes have together that have the most, as many as the job may get."""
-        return _sum(sorted(((amount(node), node.count) for node in nodes), reverse=True), self.nodes.limit)
+        return _sum(sorted(((amount(node), node.number) for node in nodes), reverse=True), self.nodes.limit)
 
     def _smallest(self, amount: Callable[[Node], int]) -> int:
         """Return what those nodes have together that have the least, but have some, as many as the job must get."""
@@ -363,7 +363,7 @@ class Nodes:
 
     def _amounts(self, amount: Callable[[Node], int]) -> list[tuple[int, int]]:
         """Return what the nodes have, each amount with how many have it."""
-        return [(amount(node), node.count) for node in self.partition.nodes or ()]
+        return [(amount(node), node.number) for node in self.partition.nodes or ()]
 
     def _on_node(self, amount: Callable[[Node], int]) -> int:
         """Return what the largest node has; ENDLESS if the nodes are not known."""

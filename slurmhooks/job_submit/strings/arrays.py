@@ -7,9 +7,8 @@ import heapq
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from slurmhooks.job_submit.strings.notation import NotationError
+from slurmhooks.job_submit.strings.notation import NotationError, Parsed
 
 LAST_TASK = 4_000_000
 """One less than the largest MaxArraySize of slurm.conf(5)."""
@@ -20,8 +19,7 @@ INTEGER = re.compile(r"\s*[+-]?\d+", re.ASCII)
 TOO_LONG = re.compile(r"\d{19}", re.ASCII)
 
 
-@dataclass(frozen=True)
-class ArraySpec:
+class ArraySpec(Parsed):
     """The tasks of a job array, as in array_inx: ``0-10:2,15%3``.
 
     Attributes:
@@ -30,7 +28,10 @@ class ArraySpec:
     """
 
     ranges: tuple[range, ...]
-    limit: int | None = None
+    limit: int | None
+
+    def __init__(self, ranges: tuple[range, ...], limit: int | None = None) -> None:
+        vars(self).update(ranges=ranges, limit=limit)
 
     @classmethod
     def parse(cls, text: str) -> ArraySpec:

@@ -5,17 +5,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from slurmhooks.job_submit.strings.notation import NUMBER, NotationError
+from slurmhooks.job_submit.strings.notation import NUMBER, NotationError, Parsed
 
 KINDS = ("after", "afterany", "afterburstbuffer", "aftercorr", "afternotok", "afterok", "expand")
 JOB_REF = re.compile(rf"\s*\+?({NUMBER})(?:_({NUMBER}|\*|\[[-\d,:]+\]))?(?:\+({NUMBER}))?(?:\((\w+)\))?", re.ASCII)
 DEPENDENCY = re.compile(r"([a-z]+)(?::([^,?]+)|(?:\((\w+)\))?)", re.ASCII | re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class JobRef:
+class JobRef(NamedTuple):
     """A job on which another job depends.
 
     Attributes:
@@ -36,8 +35,7 @@ class JobRef:
         return text + (f"+{self.delay}" if self.delay else "") + (f"({self.state})" if self.state else "")
 
 
-@dataclass(frozen=True)
-class Dependency:
+class Dependency(NamedTuple):
     """One condition: ``afterok:12:13``, ``singleton``.
 
     Attributes:
@@ -55,8 +53,7 @@ class Dependency:
         return ":".join([self.kind, *map(str, self.jobs)]) + (f"({self.state})" if self.state else "")
 
 
-@dataclass(frozen=True)
-class Dependencies:
+class Dependencies(Parsed):
     """The dependencies of a job, as in the field dependency: ``afterok:12:13,singleton``.
 
     Attributes:
@@ -64,8 +61,11 @@ class Dependencies:
         any: one fulfilled condition is enough (written with "?" between conditions instead of ",").
     """
 
-    conditions: tuple[Dependency, ...] = ()
-    any: bool = False
+    conditions: tuple[Dependency, ...]
+    any: bool
+
+    def __init__(self, conditions: tuple[Dependency, ...] = (), any: bool = False) -> None:  # noqa: A002
+        vars(self).update(conditions=conditions, any=any)
 
     @classmethod
     def parse(cls, text: str | None) -> Dependencies:

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 from slurmhooks.fields.rows import EMPTY_ITEMS
 from slurmhooks.job_submit.strings.memory import mem_str_to_mib, mib_to_mem_str
-from slurmhooks.job_submit.strings.notation import MAX_AMOUNT, NUMBER, NotationError
+from slurmhooks.job_submit.strings.notation import MAX_AMOUNT, NUMBER, NotationError, Parsed
 
 OWN_TRES = frozenset({"billing", "cpu", "energy", "mem", "node", "pages", "vmem"})
 """TRES without a name after a slash, and without a type."""
@@ -31,8 +30,7 @@ TYPE = re.compile(r"[^\s,:=/()]+")
 TRES_ITEM = re.compile(r"([^(]*)(?:\(([^()]*)\))?")
 
 
-@dataclass(frozen=True)
-class TresItem:
+class TresItem(Parsed):
     """One trackable resource.
 
     Attributes:
@@ -43,9 +41,12 @@ class TresItem:
     """
 
     name: str
-    type: str | None = None
-    count: int = 1
-    where: str | None = None
+    type: str | None
+    count: int
+    where: str | None
+
+    def __init__(self, name: str, type: str | None = None, count: int = 1, where: str | None = None) -> None:
+        vars(self).update(name=name, type=type, count=count, where=where)
 
     @property
     def key(self) -> str:
@@ -60,7 +61,7 @@ class TresItem:
         """
         if kind is not None and (not self.name.startswith("gres/") or not TYPE.fullmatch(kind)):
             raise ValueError(f"{self.name} cannot have the type {kind!r}")
-        return replace(self, type=kind)
+        return TresItem(self.name, kind, self.count, self.where)
 
     def __str__(self) -> str:
         """Return the item in Slurm's notation: ``gres/gpu:a100=4``; fields of ``job`` store it as the release does."""
@@ -68,11 +69,13 @@ class TresItem:
         return f"{self.key}={count}" + (f"({self.where})" if self.where is not None else "")
 
 
-@dataclass(frozen=True)
-class Tres:
+class Tres(Parsed):
     """A list of trackable resources, as in tres_per_node, gres, tres_fmt_req_str: ``cpu=4,mem=8G,gres/gpu:a100=2``."""
 
-    items: tuple[TresItem, ...] = ()
+    items: tuple[TresItem, ...]
+
+    def __init__(self, items: tuple[TresItem, ...] = ()) -> None:
+        vars(self).update(items=items)
 
     @classmethod
     def parse(cls, text: str | None) -> Tres:
@@ -136,7 +139,10 @@ class Tres:
         if not count:
             return Tres(others)
         if len(others) < len(self.items):
-            return Tres(tuple(replace(item, count=count) if item.key == key else item for item in self.items))
+            changed = (
+                TresItem(item.name, item.type, count, item.where) if item.key == key else item for item in self.items
+            )
+            return Tres(tuple(changed))
         name, _, kind = key.partition(":")
         return Tres((*self.items, TresItem(name, kind or None, count)))
 

@@ -36,6 +36,13 @@ main.preload(sys.argv[1])
 assert "slurmhooks.hooks.hook" in sys.modules
 print(*sys.modules)
 """
+RULES = f"""
+import importlib, os
+from slurmhooks.rules import ready
+for name in os.listdir(ready.__path__[0]):
+    importlib.import_module("slurmhooks.rules.ready." + name.partition(".")[0])
+{START}
+"""
 
 
 @pytest.mark.parametrize("point", ["job_submit", "prep", "jobcomp", "site_factor"])
@@ -43,3 +50,11 @@ def test_a_supervisor_imports_little(point: str) -> None:
     """A supervisor of any point imports none of these modules: the four start at each reconfiguration."""
     command = [sys.executable, "-I", "-c", START, f"slurmhooks.entry.{point}:load"]
     assert not SLOW & set(subprocess.check_output(command, text=True).split())
+
+
+def test_ready_made_rules_import_little() -> None:
+    """slurmctld waits for the import of a site's rules, too: it generates no classes, and builds no models."""
+    command = [sys.executable, "-I", "-c", RULES, "slurmhooks.entry.job_submit:load"]
+    imported = set(subprocess.check_output(command, text=True).split())
+    assert "slurmhooks.job_submit.bounds.computing" in imported
+    assert not {"ast", "dataclasses", "inspect", "linecache", "pydantic", "traceback"} & imported

@@ -33,8 +33,12 @@ PartitionName=gpus3090 Nodes=ALL MaxTime=4-0 State=UP
 PartitionName=a100 Nodes=ALL MaxTime=4-0 State=UP
 PartitionName=regular Nodes=ALL DefaultTime=60 MaxTime=10-0 State=UP
 PartitionName=himem Nodes=ALL DefaultTime=60 MaxTime=10-0 State=UP
+SchedulerType=sched/builtin
+SchedulerParameters=defer
+SlurmctldDebug=info
+SlurmctldParameters=conmgr_threads=4
 """
-"""Lines of slurm.conf with everything that the scripts name."""
+"""Lines of slurm.conf with everything that the scripts name; the last four because no job is to start."""
 HARDWARE = "CPUs=64 RealMemory=900000 Gres=gpu:tesla:8 Feature=rome,milan,mig=on,mig=off,gsp=on,gsp=off"
 ACCOUNTS = (
     *(

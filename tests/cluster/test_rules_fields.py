@@ -11,7 +11,7 @@ from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import TOML, Site
 from tests.unit.rules.test_rules_fields import usual
 
-pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped]
+pytestmark = pytest.mark.stopped
 
 MAP = "/etc/slurm/comments.csv"
 RULES = """\
@@ -70,6 +70,18 @@ rule = "require"
 field = "name"
 allowed = ["run*"]
 updates = "only"
+"""
+CASES = """
+[[rules.cases]]
+options = "-J one"
+user = "alice"
+outcome = "accepted"
+changes = { comment = "of alice" }
+
+[[rules.cases]]
+options = "--nice=101"
+outcome = "refused"
+rule = "limit_nice"
 """
 ALWAYS_NAMED = frozenset({
     "alloc_node", "alloc_resp_port", "alloc_sid", "argc", "argv", "bitflags", "default_partition", "env_size",
@@ -163,6 +175,18 @@ def test_submissions(site: Site) -> None:
     assert "do not use --dependency (rule:forbid_dependency)" in submit(site, "-N2 -d singleton")
     assert "JobId=" in submit(site, "-N1 -d singleton")
     assert "--constraint gone is not allowed (rule:forbid_features)" in submit(site, "-C gone")
+
+
+def test_cases(site: Site) -> None:
+    """Rules of which a case ends in another way are not put in force; with those in force, jobs end as cases say."""
+    site.cluster.put(rules(site) + CASES, TOML)
+    site.cluster.deploy()
+    assert "2 of 2 are as expected" in site.said("slurmhooks", "check", "--cases", user="root")
+    site.cluster.put((rules(site) + CASES).replace("most = 100", "most = 101"), TOML)
+    assert "number 2 (sbatch --nice=101" in site.cluster.refusal()
+    assert "(rule:limit_nice)" in submit(site, "--nice=101")
+    assert "Comment=of alice" in submit(site, "-J one")
+    site.cluster.put(rules(site), TOML)
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,9 @@ TAGS = {
     "26.11.0-0rc1": "284c3b95f08a2dc2478499837b03355e1b9c5c75",
 }
 FILES = (
-    *("burst_buffer", "cli_filter", "controller_points", "first_light", "job_rules", "job_submit_fields"),
+    *("burst_buffer", "cli_filter", "controller_points", "exempt", "first_light", "job_rules", "job_submit_fields"),
     *("kit_pairs_records", "lua_spank", "mail", "option_values", "programs", "quota", "recent_slurm", "record"),
-    *("sets", "spank_items"),
+    *("rules_fields", "sets", "spank_items"),
 )
 """Files of tests that look at what differs between releases, or need records."""
 

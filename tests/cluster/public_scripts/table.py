@@ -94,6 +94,7 @@ class PublicScript:
         differs: reasons for which rules decide otherwise, each with a pattern of the requests and differences.
         alike: the part of the submissions that must be the same.
         tells: whether it is compared if users read anything.
+        since: the first release that writes what the script reads.
     """
 
     name: str
@@ -108,6 +109,7 @@ class PublicScript:
     differs: dict[str, str] = field(default_factory=dict)
     alike: float = 0.5
     tells: bool = False
+    since: tuple[int, int] = (22, 5)
 
 
 SCRIPTS = (
@@ -267,6 +269,7 @@ SCRIPTS = (
         ),
         interactive=True,
         differs={"sees only GPUs by --gpus": "--gres=gpu|--gpus-per"},
+        since=(23, 11),  # gres/gpu, and the CPUs of a task as TRES
     ),
     PublicScript(
         name="accounts_and_licenses",
@@ -341,6 +344,7 @@ SCRIPTS = (
             "knows only GPUs by --gres": "-p gpu .*--gpus=2",
             "counts the GPUs of one node": "-p gpu .*(-N2|--exclusive).*NumTasks",
         },
+        alike=0.4,
     ),
     PublicScript(
         name="checked_sizes",
@@ -367,6 +371,8 @@ SCRIPTS = (
             ("", "", "-J MAINT"),
         ),
         interactive=True,
+        differs={"knows only GPUs by --gres": "--gpus=1.*the script refuses"},
+        since=(23, 2),  # its error codes
     ),
     PublicScript(
         name="features_of_gpus",
@@ -464,6 +470,7 @@ SCRIPTS = (
             ("", "-n2", "-n4", "-n4", "-n8", "-n2 -c2"),
         ),
         interactive=True,
+        since=(23, 11),  # gres/gpu
     ),
     PublicScript(
         name="license_and_host_qos",
@@ -702,6 +709,7 @@ SCRIPTS = (
         files={"checks.lua": SCRIPT},
         renamed={'gpu_partition = "gpu"': 'gpu_partition = "short"'},
         tells=True,
+        differs={"sees no GPUs of tasks": "--gpus-per-task.*told: the script True"},
         options=(GPUS, PLACES, ("", "--qos=short", "--qos=long")),
         interactive=True,
     ),

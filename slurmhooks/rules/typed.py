@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import replace
 from datetime import date, datetime
 from enum import IntFlag
 from functools import cache, partial
@@ -83,7 +82,7 @@ def _dependencies(text: str) -> list[str]:
         return parts
     try:
         return [
-            f"{each.kind}:{job if job.state is None else replace(job, state=None)}" if job else each.kind
+            f"{each.kind}:{job if job.state is None else job._replace(state=None)}" if job else each.kind
             for each in Dependencies.parse(",".join(parts))
             for job in dict.fromkeys(each.jobs) or (None,)
         ]

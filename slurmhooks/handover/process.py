@@ -246,6 +246,7 @@ def in_child(
         last.follow()
         ours.close()
         os.setsid()
+        os.register_at_fork(after_in_child=theirs.close)  # such a process may stay after this one has ended
         worker.ends_timers = True
         process.end_after(lambda: _answer(body, point, theirs.send))
     theirs.close()

@@ -170,6 +170,8 @@ def _serve(
             posix.dup2(source, number)
         prepare()
         process = posix.getpid()
+        # Such a process may stay after this one has ended, which would not be seen.
+        posix.register_at_fork(after_in_child=lambda: posix.close(answers))
         for check in checks:
             answer = result(check, arguments)
             if posix.getpid() != process:

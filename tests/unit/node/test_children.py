@@ -70,6 +70,22 @@ def test_a_forked_child_that_comes_back_answers_nothing() -> None:
     assert [result.kind for result in run(checks)] == [REFUSED, REFUSED, PASSED, REFUSED]
 
 
+def test_a_check_that_becomes_a_daemon_does_not_hang() -> None:
+    """A process that a check has forked keeps nothing open, so the end of the check's own process is seen at once."""
+
+    def become_a_daemon() -> None:
+        if os.fork():
+            os._exit(0)
+        os.setsid()
+        time.sleep(10)
+        os._exit(0)
+
+    began = time.monotonic()
+    results = run([check(become_a_daemon, timeout=8.0), check(lambda: None)])
+    assert [result.kind for result in results] == [BUG, PASSED]
+    assert time.monotonic() - began < 8
+
+
 @pytest.mark.parametrize("text", ["", "two\nlines", "tab\tand \\n", "ü\udcff", "x" * 5000])
 def test_a_reason_is_one_short_line(text: str) -> None:
     """Slurm shows reasons in one line."""

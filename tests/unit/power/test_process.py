@@ -3,6 +3,8 @@
 
 import os
 import sys
+import time
+from collections.abc import Callable
 
 import pytest
 
@@ -30,6 +32,23 @@ def test_no_pause_once_nothing_waits(site: Site, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(process, "_rest", lambda seconds, *_: pauses.append(seconds))
     process.deliver(site.spool, PowerDelivery)
     assert pauses == [7.0]
+
+
+def test_a_handler_that_becomes_a_daemon(site: Site) -> None:
+    """The end of its process is seen at once, and not taken for a handler that did not end."""
+
+    def become_a_daemon(tell: Callable[[bytes], object]) -> float:
+        tell(process.LOADED)
+        if os.fork():
+            os._exit(0)
+        os.setsid()
+        time.sleep(10)
+        os._exit(0)
+
+    began = time.monotonic()
+    done = process.in_child(become_a_daemon, "power", 8.0, lambda: None)
+    assert done.failure == "its process ended with exit code 0"
+    assert time.monotonic() - began < 8
 
 
 def test_a_release_that_was_replaced_delivers_nothing_more(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,7 +114,8 @@ def start(release: Release, nodes: int) -> None:
         started = all(_running(pid_file) for pid_file, _, _ in daemons.values())
         if started and len(states) == nodes and READY_STATES.issuperset(states):
             return
-        time.sleep(0.05)
+        # A slurmctld that goes on with nodes asks them after three seconds, and each sinfo costs as much as a job.
+        time.sleep(min(max((time.monotonic() - began) / 4, 0.05), 0.25))
     shown = " ".join(states) or "no answer from slurmctld"
     text = "\n".join(_problems(log, seen[log]) for _, log, _ in daemons.values())
     raise LabError(f"after {START_SECONDS:.0f} s not every node is ready ({shown}):\n{text}")

@@ -699,6 +699,7 @@ SCRIPTS = (
         interactive=True,
         differs={
             "takes the mean of several nodes, of which one may have a single task": "-N2 -n8.*the script accepts",
+            "lets tasks spread over nodes that have less for each": "-n4.*NumNodes: the script .*, the rules 1-1",
             "gives exempt partitions in a list the common limit": "-p bigmem,batch.*the script refuses",
         },
     ),
@@ -710,6 +711,7 @@ SCRIPTS = (
         renamed={'gpu_partition = "gpu"': 'gpu_partition = "short"'},
         tells=True,
         differs={"sees no GPUs of tasks": "--gpus-per-task.*told: the script True"},
+        since=(23, 11),  # gres/gpu
         options=(GPUS, PLACES, ("", "--qos=short", "--qos=long")),
         interactive=True,
     ),

@@ -32,6 +32,12 @@ _READ_BEFORE = frozenset({"array_inx", "burst_buffer"})
 _OF_OPERATORS = frozenset({"core_spec", "deadline", "ntasks_per_node", "ntasks_per_socket", "reboot", "shared"})
 """Members that slurmctld lets only operators change, also if a plugin has set them."""
 
+_WITH_A_MOVE = frozenset({
+    "account", "admin_comment", "comment", "extra", "licenses", "mail_type", "mail_user", "name", "partition", "qos",
+    "requeue", "reservation", "std_err", "std_in", "std_out", "work_dir",
+})  # fmt: skip
+"""Members that slurmctld never refuses after it has moved a job."""
+
 FIRST_OF_FEDERATION = 1 << 26
 """The lowest job id of a federation: its upper bits are the number of a cluster."""
 
@@ -87,6 +93,29 @@ def cannot_write(name: str, value: Any, release: Release, *, job_id: int, of_use
     if name == "priority":
         return value not in (0, UNLIMITED)
     return not _OF_OPERATORS.isdisjoint(rows(JobFields)[name].members)
+
+
+def late(job: Any) -> list[str]:
+    """Return the fields that a user sets in an update and that slurmctld may refuse after it has moved the job.
+
+    It applies an update in its own order, and keeps what it has applied when it refuses the rest, which may be what a
+    plugin has set.
+    """
+    own, written = rows(JobFields), job._state.writes.keys()
+    found: dict[frozenset[str], str] = {}
+    for name in sorted(fields(release_of(job._release))):
+        given = frozenset(own[name].members)
+        if given.isdisjoint(_WITH_A_MOVE | written) and sets(job, name) and not _lowers(job, name):
+            found.setdefault(given, name)
+    return list(found.values())
+
+
+def _lowers(job: Any, name: str) -> bool:
+    """Tell whether an update only lowers the priority by nice, or the time limit, which users may."""
+    if name == "nice":
+        return bool(job.nice >= 0)
+    record = job._record
+    return name == "time_limit" and record is not None and record.time_min <= job.time_limit <= record.time_limit
 
 
 @cache

@@ -58,6 +58,20 @@ value = "singleton"
 where = { name = "single" }
 
 [[rule]]
+rule = "set"
+name = "moved"
+field = "nice"
+value = 50
+partitions = ["other"]
+
+[[rule]]
+rule = "set"
+name = "short"
+field = "time_limit"
+value = "0:20:00"
+partitions = ["other"]
+
+[[rule]]
 rule = "forbid"
 name = "parts"
 field = ["req_nodes", "dependency", "mail_user", "licenses"]
@@ -234,6 +248,27 @@ def test_functions_in_lists_of_nodes(site: Site) -> None:
 def test_preferred_features_count(site: Site) -> None:
     """Slurm tries the features of --prefer before those of --constraint, so a rule on features is about both."""
     assert "gone is not allowed (rule:forbid_features)" in (said := submit(site, "--prefer=gone")), said
+
+
+@pytest.mark.parametrize(
+    ("options", "update", "refused"),
+    [
+        ("-t30", "Partition=other TimeMin=99", "change TimeMin in another update"),
+        ("-t30", "Partition=other Dependency=afterok:99999", "change Dependency in another update"),
+        ("-t60 --time-min=30", "Partition=other", "TimeLimit cannot be 00:20:00 beside this TimeMin"),
+        ("-t30", "Partition=other", ""),
+        ("-t30", "Partition=other Comment=x JobName=run9 TimeLimit=25", ""),
+    ],
+)
+def test_no_job_is_moved_without_what_is_set(site: Site, options: str, update: str, refused: str) -> None:
+    """slurmctld keeps a move when it refuses the rest of an update, so rules refuse what it might refuse."""
+    if not site.cluster.has_sources:
+        pytest.skip(f"NOT TESTED ON {site.cluster.release}: slurmctld sends no jobs to this build")
+    job = job_id(submit(site, f"-J run {options}"))
+    said = site.run("sh", "-c", f"exec 2>&1; scontrol update JobId={job} {update}; scontrol show job -o {job}").stdout
+    assert ("Partition=debug" if refused else "Partition=other") in said, said
+    assert ("Nice=0" if refused else "Nice=50") in said, said
+    assert refused in said or site.release < TEXTS_OF_UPDATES, said
 
 
 def test_updates(site: Site) -> None:

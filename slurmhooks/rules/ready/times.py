@@ -9,6 +9,7 @@ from slurmhooks.rules import resources
 from slurmhooks.rules.base import Rule
 from slurmhooks.rules.kinds import shown_time
 from slurmhooks.rules.options import option_of
+from slurmhooks.rules.ready.writes import refuse_half_moves
 from slurmhooks.rules.table import key
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class TimeCeiling(Rule):
         if asked is None:
             if self.unset == "set":
                 if resources.time_limit(request, self.limiting(request)).most > self.limit:
+                    refuse_half_moves(self, request, "time_limit")
                     resources.limit_time(request, self.limit)
             elif self.unset == "refuse":
                 self.refuse(request, limit=shown_time(self.limit), asked="no time limit")
@@ -72,6 +74,7 @@ class TimeCeiling(Rule):
             words = {"limit": shown_time(self.limit), "asked": shown_time(asked)}
             if self.longer == "refuse":
                 self.refuse(request, **words)
+            refuse_half_moves(self, request, "time_limit")
             request.job.time_limit = self.limit
             self.tell(request, self.lowering, **words)
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from slurmhooks.errors import Reject
 from slurmhooks.fields.flag_rows import Flag
 from slurmhooks.fields.rows import release_of
-from slurmhooks.job_submit.updates import cannot_write
+from slurmhooks.job_submit.updates import cannot_write, late
 from slurmhooks.rules import resources
 from slurmhooks.rules.base import Rule
 from slurmhooks.rules.choices import Choice, choose, effects
 from slurmhooks.rules.conditions import first_group
+from slurmhooks.rules.kinds import listed
 from slurmhooks.rules.options import option_name, option_of, option_shown
 from slurmhooks.rules.table import key
 from slurmhooks.rules.typed import (
@@ -249,6 +250,7 @@ class Set(_Writes):
     rule: Literal["set"] = key("set")
     separator: str | None = key(None, "the text between what the job has and the value, which is added to it")
     left_to_slurm: ClassVar[str] = "what a job leaves to Slurm is set as well; cases look at what the job would get"
+    code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
     text: ClassVar[str] = "{option} {asked} was changed to {chosen}"
     placeholders: ClassVar[dict[str, str]] = {**_Writes.placeholders, "asked": "the value that the user gave"}
     example: ClassVar[str] = 'field = "requeue"\npartitions = ["preempt"]\nvalue = true'
@@ -271,7 +273,7 @@ class Set(_Writes):
             if sign is not None and sign in asked:
                 option = option_of(request, option_name(self.field))
                 text = f"{value} cannot be added to {option} {asked}, of which Slurm takes one"
-                raise Reject(self.with_help(text), code="ESLURM_ACCESS_DENIED")
+                raise Reject(self.with_help(text), code=self.code)
             has = _has_part(self.field, asked, value, self.separator)
             value = asked if has else f"{asked}{self.separator}{value}"
         assign(self, request, value)
@@ -298,6 +300,7 @@ class Copy(Rule):
 
     rule: Literal["copy"] = key("copy")
     left_to_slurm: ClassVar[str] = "a job without a value in the source is not changed"
+    code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
     fills: ClassVar[bool] = True
     field: Writable = key(..., "the field of job that gets the value")
     source: Readable = key(..., "the field of job whose value it gets; of the same kind")
@@ -360,6 +363,9 @@ def assign(rule: Default | Set | Copy, request: Request, value: Any) -> None:
     if request.modify and cannot_write(field, value, release, job_id=job_id, of_user=not request.is_admin):
         text = f"no update changes {option_of(request, option_name(field))} to {shown(field, value)}: submit a new job"
         raise Reject(rule.with_help(text), code="ESLURM_ACCESS_DENIED")
+    if request.modify and not isinstance(rule, Default):
+        _refuse_empty_range(rule, request, value)
+        refuse_half_moves(rule, request, field)
     given = is_named(field, asked) and not isinstance(ROWS[field], Flag) and request.sets((field,))
     setattr(request.job, field, value)
     if given or (isinstance(rule, Set) and rule.cases and field in CHOSEN):
@@ -367,6 +373,33 @@ def assign(rule: Default | Set | Copy, request: Request, value: Any) -> None:
         rule.tell(
             request, chosen=shown_value, limit=shown_value, asked="none" if asked is None else shown(field, asked)
         )
+
+
+RANGES = (("min_nodes", "max_nodes"), ("min_cpus", "max_cpus"), ("time_min", "time_limit"))
+"""Numbers that slurmctld refuses, after it has moved the job, if the second one is less than the first one."""
+
+
+def _refuse_empty_range(rule: Set | Copy, request: Request, value: Any) -> None:
+    """Refuse an update if the value and another number of the job would be no range."""
+    field = rule.field
+    for pair in RANGES:
+        if field in pair and isinstance(value, int):
+            least, most = (value if name == field else request.number(name) for name in pair)
+            if 0 < most < least:
+                (other,) = set(pair) - {field}
+                names = [option_of(request, option_name(name)) for name in (field, other)]
+                text = f"{names[0]} cannot be {shown(field, value)} beside this {names[1]}: submit a new job"
+                raise Reject(rule.with_help(text), code=rule.code)
+
+
+def refuse_half_moves(rule: Rule, request: Request, field: str) -> None:
+    """Refuse an update of which slurmctld might apply only a part: a move, and not what the rule sets in a field."""
+    if request.modify and request.sets(set(rule.fields).difference((*set_by(field), "prefer"))):
+        names = [name for name in late(request.job) if name not in rule.fields]
+        if names:
+            options = listed([option_of(request, option_name(name)) for name in names], "and")
+            text = f"change {options} in another update: this one moves the job"
+            raise Reject(rule.with_help(text), code="ESLURM_ACCESS_DENIED")
 
 
 def _has_part(field: str, text: str, value: str, separator: str) -> bool:

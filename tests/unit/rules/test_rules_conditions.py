@@ -18,6 +18,7 @@ from slurmhooks.rules import catalogue, conflicts
 from slurmhooks.rules.conditions import Condition, Place
 from slurmhooks.rules.request import Request, Site
 from slurmhooks.testing import FakeJob
+from slurmhooks.values import UNLIMITED
 from tests.unit.rules.cases import Case, parameters
 from tests.unit.rules.conftest import Rules
 
@@ -122,6 +123,14 @@ UPDATES = {
     "set": [
         Case('field = "bitflags"\nvalue = "SPREAD_JOB"\nwhere = { comment = "y" }', {"comment": "y"},
              "no update changes bitflags to SPREAD_JOB: submit a new job", record=HELD),
+        Case('field = "time_limit"\nvalue = 20\npartitions = ["b"]', {"partition": "b"},
+             "TimeLimit cannot be 00:20:00 beside this TimeMin", record={**HELD, "time_limit": 60, "time_min": 30}),
+        Case('field = "max_nodes"\nvalue = 1\npartitions = ["b"]', {"partition": "b"},
+             "max_nodes cannot be 1 beside this NumNodes", record={**HELD, "min_nodes": 2, "max_nodes": 2}),
+        Case('field = "time_min"\nvalue = 20\npartitions = ["b"]', {"partition": "b"},
+             "TimeMin cannot be 00:20:00 beside this TimeLimit", record={**HELD, "time_limit": 10}),
+        Case('field = "time_min"\nvalue = 20\npartitions = ["b"]', {"partition": "b"}, changes={"time_min": 20},
+             record={**HELD, "time_limit": UNLIMITED}),
         *(Case(f'field = "{field}"\nvalue = "5"\npartitions = ["b"]', {"partition": "b"},
                f"no update changes {field} to 5: submit a new job", record=HELD)
           for field in ("clusters", "cluster_features", "job_size_str")),

@@ -53,6 +53,18 @@ LIMITS = {
         Case("limit = 30", {"deadline": NOW + 86400}, changes={"time_limit": 30}),
         Case("limit = 30", {"deadline": NOW + 86400}, changes={"time_limit": 30}, record={"deadline": NOW + 20 * 60}),
         Case("limit = 30", {"deadline": NOW + 20 * 60, "time_limit": 40}, "at most"),
+        Case(
+            'limit = 30\nlonger = "lower"\npartitions = ["b"]',
+            {"partition": "b", "max_cpus": 1},
+            "change max_cpus in another update",
+            record={"partition": "a", "time_limit": 60},
+        ),
+        Case(
+            'limit = 30\nlonger = "lower"\npartitions = ["b"]',
+            {"partition": "b", "comment": "x"},
+            changes={"time_limit": 30},
+            record={"partition": "a", "time_limit": 60},
+        ),
         *(
             Case(f"limit = 30{more}", {"time_min": 40, **job}, "--time-min")
             for more in ("", '\nlonger = "lower"', '\nunset = "accept"')

@@ -77,6 +77,7 @@ def _call(
     function: Callable[..., object], arguments: tuple[object, ...], results: Connection, parent: int, last: LastFile
 ) -> NoReturn:
     process.die_with(parent)
+    os.register_at_fork(after_in_child=results.close)  # a daemon may stay after this process has ended
     last.follow()
     _print_to_stderr()
     try:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -194,7 +195,8 @@ def redeliver(place: Place, ids: tuple[str, ...], anyway: bool) -> None:
     left = [letter for letter in chosen if letter.overtaken and not anyway]
     for letter in chosen:
         if letter not in left:
-            place.spool.redeliver(letter.id)
+            with suppress(FileNotFoundError):  # another command has taken it meanwhile
+                place.spool.redeliver(letter.id)
     if len(chosen) > len(left):
         click.echo(f"queued for delivery: {len(chosen) - len(left)}")
         place.deliver()
@@ -224,7 +226,8 @@ def discard(place: Place, ids: tuple[str, ...]) -> None:
     _require(place, ids, [*dead, *waiting], ", and no record that waits")
     for name in ids:
         if name in dead:
-            place.spool.discard(name)
+            with suppress(FileNotFoundError):  # as above
+                place.spool.discard(name)
         else:
             waiting[name].segment.note(waiting[name], "dead")
 

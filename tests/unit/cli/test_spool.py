@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from slurmhooks.cli import main
 from slurmhooks.files import regular
+from slurmhooks.jobcomp.spool import Spool
 from slurmhooks.jobcomp.waiting import Watched
 from tests.unit.jobcomp.spools import SpoolFolder
 
@@ -74,6 +75,29 @@ def test_each_dead_letter_is_read_once(folder: SpoolFolder, monkeypatch: pytest.
     assert call(folder, "redeliver").exit_code == 0
     assert len(read) < 100
     assert spool.letters() == []
+
+
+@pytest.mark.parametrize("action", ["redeliver", "discard"])
+def test_two_commands_at_once(folder: SpoolFolder, monkeypatch: pytest.MonkeyPatch, action: str) -> None:
+    """What the other command has taken meanwhile is left to it."""
+    for job_id in (1, 2):
+        folder.append(job_id)
+    spool = folder.read()
+    for record in list(spool.records()):
+        spool.bury(record)
+    first, second = (letter["id"] for letter in spool.letters())
+    real = getattr(Spool, action)
+
+    def after_another(self: Spool, letter: str) -> None:
+        if letter == first:
+            real(self, letter)
+        real(self, letter)
+
+    monkeypatch.setattr(Spool, action, after_another)
+    done = call(folder, action, first, second)
+    assert done.exit_code == 0, done.output
+    assert spool.letters() == []
+    assert len(list(folder.read().records())) == (2 if action == "redeliver" else 0)
 
 
 def test_a_pause_ends(folder: SpoolFolder) -> None:

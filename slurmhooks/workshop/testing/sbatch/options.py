@@ -4,7 +4,7 @@
 Source: slurm_opt.c:slurm_opt_create_job_desc and sbatch.c:_fill_job_desc_from_opts.
 """
 
-from slurmhooks.fields.constants import MailType, Shared
+from slurmhooks.fields.constants import MailType, OpenMode, Shared
 from slurmhooks.values import NO_VAL
 from slurmhooks.workshop.testing.options.numbers import megabytes, seconds, strtol
 from slurmhooks.workshop.testing.options.values import moment, nodes, number
@@ -25,11 +25,8 @@ from slurmhooks.workshop.testing.sbatch.setters import (
     limit,
     memory_per_gpu,
     names_of,
-    nice,
     no_kill,
     nothing,
-    one_of,
-    open_mode,
     period,
     profile,
     propagated,
@@ -58,6 +55,7 @@ MAIL = {
 }
 MAIL["ALL"] = MAIL["BEGIN"] | MAIL["END"] | MAIL["FAIL"] | MAIL["REQUEUE"] | MAIL["INVALID_DEPEND"] | MAIL["STAGE_OUT"]
 SHARED = {"": "NONE", "exclusive": "NONE", "oversubscribe": "OK", "user": "USER", "mcs": "MCS", "topo": "TOPO"}
+MODES = {"a": OpenMode.OPEN_MODE_APPEND, "t": OpenMode.OPEN_MODE_TRUNCATE}
 EXCLUSIVE = {word: int(Shared.__members__[f"JOB_SHARED_{name}"]) for word, name in SHARED.items()
              if f"JOB_SHARED_{name}" in Shared.__members__}  # fmt: skip
 
@@ -90,7 +88,7 @@ OPTIONS: dict[str, Setter] = {
     "dependency": text_of("dependency"),
     "error": Sets("std_err", file_name),
     "exclude": text_of("exc_nodes"),
-    "exclusive": one_of("shared", EXCLUSIVE),
+    "exclusive": Sets("shared", lambda text: EXCLUSIVE[text.lower()]),
     "export": text_of("_export"),
     "export-file": Sets("_export_file", text_in),
     "external": flag("EXTERNAL_JOB"),
@@ -120,7 +118,7 @@ OPTIONS: dict[str, Setter] = {
     "mem-per-gpu": memory_per_gpu,
     "mincpus": Sets("pn_min_cpus", number),
     "network": text_of("network"),
-    "nice": Sets("nice", nice),
+    "nice": Sets("nice", lambda text: strtol(text)[0] if text else 100),
     "no-kill": no_kill,
     "no-requeue": always("requeue", 0),
     "nodelist": text_of("req_nodes"),
@@ -132,7 +130,7 @@ OPTIONS: dict[str, Setter] = {
     "ntasks-per-socket": Sets("ntasks_per_socket", number),
     "ntasks-per-tres": Sets("ntasks_per_tres", number),
     "oom-kill-step": Sets("oom_kill_step", lambda text: number(text or "1")),
-    "open-mode": Sets("open_mode", open_mode),
+    "open-mode": Sets("open_mode", lambda text: int(MODES[text[0].lower()])),
     "output": Sets("std_out", file_name),
     "overcommit": always("overcommit", 1),
     "oversubscribe": always("shared", int(Shared.__members__["JOB_SHARED_OK"])),

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Functions that set fields of a submission from the argument of an option: makers of such functions, then single ones.
 
+Most texts that a command refuses end before, in :func:`~slurmhooks.workshop.testing.options.texts.printed`.
+
 Source: slurm_opt.c:slurm_opt_create_job_desc, sbatch.c:_fill_job_desc_from_opts, cpu_frequency.c and proc_args.c.
 """
 
@@ -10,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from slurmhooks.fields.constants import JobFlag, OpenMode, Profile, WarnFlag
+from slurmhooks.fields.constants import JobFlag, Profile, WarnFlag
 from slurmhooks.values import NO_VAL, UNLIMITED
-from slurmhooks.workshop.testing.options.numbers import NEVER, megabytes, minutes, seconds, strtol
+from slurmhooks.workshop.testing.options.numbers import NEVER, megabytes, minutes, seconds
 from slurmhooks.workshop.testing.options.texts import printed
 from slurmhooks.workshop.testing.options.values import SbatchError, number
 from slurmhooks.workshop.testing.options.words import profiles, signal_parts
@@ -20,7 +22,6 @@ from slurmhooks.workshop.testing.options.words import profiles, signal_parts
 Fields = dict[str, Any]
 Setter = Callable[[Fields, str], None]
 
-MOST_NICE = (1 << 31) - 3
 LIMITS = ("CPU", "FSIZE", "DATA", "STACK", "CORE", "RSS", "NPROC", "NOFILE", "MEMLOCK", "AS")
 PROFILES = {name.removeprefix("ACCT_GATHER_PROFILE_"): int(value) for name, value in Profile.__members__.items()}
 _HINTS: Mapping[str, Mapping[str, Any]] = {
@@ -83,17 +84,6 @@ def names_of(field: str, values: Mapping[str, Any], read: Callable[[str], str]) 
     return Sets(field, lambda text: sum(int(values[word.upper()]) for word in read(text).split(",")))
 
 
-def one_of(field: str, values: Mapping[str, Any]) -> Sets:
-    """Return a setter that stores the value of one of several words."""
-
-    def read(text: str) -> Any:
-        if text.lower() not in values:
-            raise SbatchError(f"{text!r} is not one of {', '.join(sorted(word for word in values if word))}")
-        return values[text.lower()]
-
-    return Sets(field, read)
-
-
 def tres(field: str, prefix: str = "") -> Sets:
     """Return a setter that stores TRES, without empty items; the last option of several counts."""
     return Sets(field, lambda text: ",".join(f"{prefix}{part}" for part in text.split(",") if part) or None)
@@ -140,8 +130,6 @@ def signal(fields: Fields, text: str) -> None:
 def no_kill(fields: Fields, text: str) -> None:
     """``--no-kill[=off]``."""
     fields.pop("kill_on_node_fail", None)
-    if text.lower() not in ("", "set", "off", "no"):
-        raise SbatchError(f"{text!r} is not one of set, off, no")
     if text.lower() in ("", "set"):
         fields["kill_on_node_fail"] = 0
 
@@ -171,14 +159,6 @@ def period(text: str) -> Any:
     return UNLIMITED if value == NEVER else value
 
 
-def nice(text: str) -> int:
-    """Return what strtoll() makes of a text; without one, 100."""
-    value = strtol(text)[0] if text else 100
-    if abs(value) > MOST_NICE:
-        raise SbatchError(f"{text!r} is out of range (+/- {MOST_NICE})")
-    return value
-
-
 def text_in(path: str) -> str:
     """Return the text of a file."""
     try:
@@ -206,16 +186,6 @@ def identity(field: str, kind: str) -> Sets:
             raise SbatchError(f"{kind} {text!r} does not exist here") from None
 
     return Sets(field, read)
-
-
-MODES = {"a": OpenMode.OPEN_MODE_APPEND, "t": OpenMode.OPEN_MODE_TRUNCATE}
-
-
-def open_mode(text: str) -> int:
-    """Return the value of ``--open-mode``, of which only the first letter counts."""
-    if text[:1].lower() not in MODES:
-        raise SbatchError(f"{text!r} is not one of append, truncate")
-    return int(MODES[text[0].lower()])
 
 
 def nothing(fields: Fields, text: str) -> None:
@@ -250,8 +220,6 @@ def propagated(fields: Fields, text: str) -> None:
 
 def dependency_end(fields: Fields, text: str) -> None:
     """``--kill-on-invalid-dep``."""
-    if text.lower() not in ("yes", "no"):
-        raise SbatchError(f"{text!r} is neither yes nor no")
     flag("KILL_INV_DEP" if text.lower() == "yes" else "NO_KILL_INV_DEP")(fields, text)
 
 

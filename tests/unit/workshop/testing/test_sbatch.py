@@ -162,7 +162,7 @@ def test_every_option_sets_fields_that_a_job_has() -> None:
             try:
                 take(fields, text)
                 break
-            except (sbatch.SbatchError, ValueError):
+            except (sbatch.SbatchError, LookupError, ValueError):
                 continue
         FakeJob(**{field: value for field, value in fields.items() if not field.startswith("_")})
         assert (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Batch scripts with every option of sbatch, for test_try_like_sbatch.py: the contents of their #SBATCH lines."""
+"""Batch scripts with every option of sbatch: the contents of their #SBATCH lines."""
 
 LINES = """
 -A physics
@@ -239,8 +239,6 @@ ODD = r"""
 --no-kill=
 --no-kill=maybe
 --switches=2@UNLIMITED
---wait-all-nodes=01
---wait-all-nodes=2
 --export=all,SITE=1
 --export="SITE='a,b',HOME"
 --export='SITE="a,b","HOME",'

@@ -13,7 +13,7 @@ import pytest
 from slurmhooks.fields.rows import NEWEST
 from tests.cluster import kit_pairs
 from tests.cluster.kit_pairs import Allowed, Command, Done, in_kit, in_slurm
-from tests.cluster.sbatch_scripts import FILES
+from tests.cluster.sbatch_scripts import FILES, RELATIVE, SCRIPTS
 from tests.cluster.spank.site import site
 
 if TYPE_CHECKING:
@@ -251,6 +251,12 @@ REFUSALS = {
 """Messages of commands, each with the row that allows the kit to accept what they refuse."""
 WRONG_USE = 2
 """The exit code of the kit for a command that Slurm would refuse itself."""
+SAMPLE = 16
+"""One script of so many is compared in each run of the tests; `make soak` compares all."""
+COMBINED = {"--requeue --no-requeue", "-N 2 --sockets-per-node=2 --cores-per-socket=2"}
+"""Scripts whose options the kit only reads one by one."""
+SECONDS = 600
+"""How far the clocks of two commands may differ."""
 PROGRAMS = ("sbatch", "srun", "salloc")
 """The programs whose requests are compared."""
 
@@ -356,3 +362,31 @@ def compared(place: str, ours: list[Any], theirs: list[Any], allowed: Allowed) -
 def test_commands_by_hand(pairs: Pairs) -> None:
     """Handlers see the same options, fields, variables and arguments; commands that Slurm refuses are refused."""
     compare(pairs, list(HAND), PROGRAMS, all_rows=True)
+
+
+def test_options_of_scripts(pairs: Pairs) -> None:
+    """The same holds for options in scripts, of each kind of value."""
+    compare(pairs, scripts()[::SAMPLE], ("sbatch",))
+
+
+@pytest.mark.soak
+def test_all_options_of_scripts(pairs: Pairs) -> None:
+    """The same holds for each option of sbatch."""
+    compare(pairs, scripts(), ("sbatch",))
+
+
+@pytest.mark.soak
+def test_times_by_the_clock(pairs: Pairs) -> None:
+    """Times for ``--begin`` that depend on the clock mean the same."""
+    commands = [sbatch(f"--begin={text}", "--wrap", "true") for text in RELATIVE]
+    for command, real in zip(commands, in_slurm(pairs.cluster, commands), strict=True):
+        _, ours = pairs.of_command(command, ("sbatch",))
+        assert ours is not None
+        times = [done.of("job_submit")[0]["fields"]["begin_time"] for done in (real, ours)]
+        assert abs(times[0] - times[1]) <= SECONDS, command
+
+
+def scripts() -> list[Command]:
+    """Return commands that submit scripts."""
+    texts = [text.replace("@FOLDER@/", "") for what, text in SCRIPTS.items() if what not in COMBINED]
+    return [sbatch("a.sh", "one", "two words", script=text) for text in texts]

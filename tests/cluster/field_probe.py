@@ -76,13 +76,6 @@ int job_modify(job_desc_msg_t *d, void *record, uint32_t uid) { return see(d); }
 
 LUA = """
 function slurm_job_submit(job, partitions, uid)
-    local asked = io.open("@FOLDER@/times")
-    if asked then
-        local out = io.open("@FOLDER@/times.lua", "w")
-        for line in asked:lines() do out:write(line, "=", slurm.time_str2mins(line), "\\n") end
-        out:close()
-        asked:close()
-    end
     return slurm.SUCCESS
 end
 function slurm_job_modify(job, record, partitions, uid)

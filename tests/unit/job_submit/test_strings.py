@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Slurm's notations; tests/cluster/test_job_submit_strings.py compares the results with Slurm's own."""
+"""Slurm's notations; tests/cluster/test_notations.py compares the results with Slurm's own."""
 
 import contextlib
 import re

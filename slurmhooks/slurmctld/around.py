@@ -69,6 +69,7 @@ class InWorker(Trying):
         "_flags",
         "_max_seconds",
         "_notices",
+        "_others",
         "_refuse_all",
         "_rule_ids",
         "_subject",
@@ -114,14 +115,19 @@ class InWorker(Trying):
         self._refuse_all = refuse_all
         self._rule_ids = rule_ids
         self._max_seconds = max_seconds
+        self._others: Container[object] | None = None  # the scopes that are not for the request as it is now
         self.process = 0
         self.saves = refuse_all or (of_hook.has_modes and subject is not None)
 
     def begin(self, handler: Handler) -> bool:
         """Prepare for a handler; return whether it runs: if it decides or warns, and is not excluded."""
-        scope = handler.scope
-        if scope is not None and scope in self._view._not_concerned and self._is_seen_by_all(handler):
-            return False
+        if handler.scope is not None:
+            if self._others is None:
+                self._others = self._view._not_concerned
+            # It would see the request as it is now, whatever its mode: those that observe see more.
+            if handler.scope in self._others and (handler.rollout is None or not self._call.observers):
+                return False
+        self._others = None  # the handler may change the request
         self._concerned = True
         if handler.of_site:
             self.process = os.getpid()
@@ -147,10 +153,6 @@ class InWorker(Trying):
         if rollout is None or subject is None:
             return ENFORCE
         return rollout.mode_for(handler.label, subject(self._view, ahead=handler.looks_ahead))
-
-    def _is_seen_by_all(self, handler: Handler) -> bool:
-        """Tell whether a handler sees the request as it is now, whatever its mode: those that observe see more."""
-        return handler.rollout is None or not self._call.observers
 
     def end(self, handler: Handler, error: BaseException | None, view: View | None, before: object) -> Outcome | None:
         """Record what a handler did; see Around. One that only warns has no effect."""

@@ -112,11 +112,6 @@ class Job(JobFields, View):
             facts[name] = ask()
         return facts[name]
 
-    @property
-    def _answers(self) -> dict[object, Any]:
-        """What was asked about this view, and what rules made of it, that no write changes."""
-        return self._state.lasting
-
     def _asked_once(self, question: object, ask: Callable[[], Any]) -> Any:
         """Return what was asked about this view and no write changes, or ask it."""
         answers = self._state.lasting

@@ -28,7 +28,7 @@ class JobState(ViewState):
         owner: user id of the job's owner, if the request does not have it.
         sender: user id of the sender, which Slurm has checked; None: not known.
         record: the job that an update changes; None for submissions, and if slurmctld did not send it.
-        lasting: what was asked about the request and cannot change while slurmctld waits: answers by their questions.
+        lasting: what was asked about the request, or made of it, and no write changes: answers by their questions.
     """
 
     __slots__ = (

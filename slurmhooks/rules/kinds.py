@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import re
 import time
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import cache
 from typing import TYPE_CHECKING
 
 from slurmhooks.job_submit.strings import mib_to_mem_str, mins_to_time_str
@@ -42,7 +44,13 @@ def listed(words: Sequence[str], last: str = "or") -> str:
 
 def matches(name: str | None, patterns: tuple[str, ...]) -> bool:
     """Tell whether a name matches one of some shell patterns."""
-    return name is not None and any(fnmatchcase(name, pattern) for pattern in patterns)
+    return name is not None and _compiled(patterns).match(name) is not None
+
+
+@cache
+def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """Return an expression for shell patterns, which are those of the site; without any, it matches nothing."""
+    return re.compile("|".join(map(translate, patterns)) or "(?!)")
 
 
 def matches_any_case(name: str | None, patterns: tuple[str, ...]) -> bool:

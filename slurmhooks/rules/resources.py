@@ -92,7 +92,8 @@ def exceeds(request: Request, amount: Amount, ceiling: int) -> bool:
         amount: returns from bounds what is limited.
         ceiling: the ceiling.
     """
-    if amount(bounds(request)) <= ceiling or amount(bounds(request, nodes=True)) <= ceiling:
+    known = computing.of_request(request.job, request.record, nodes=False)  # of most jobs, all that is needed
+    if amount(known) <= ceiling or amount(bounds(request, nodes=True)) <= ceiling:
         return False
     return request.modify or not _narrowed(request, amount, ceiling)
 

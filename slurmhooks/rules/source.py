@@ -137,7 +137,7 @@ def _function(
     key = "request", with_record, tables
 
     def apply(job: Any, uid: int, *others: Any) -> object:
-        known = job._answers
+        known = job._state.lasting
         request = known.get(key)
         if request is None:
             record = others[0] if with_record else None

@@ -300,12 +300,14 @@ class Forbid(_Checked):
             closed += [f"account {request.account}"] if self.accounts or self.except_accounts else []
             self.refuse(request, what=" with ".join(filter(None, closed)) or "this cluster")
         moves = not request.modify or request.sets(set(self.fields).difference(by_updates(self.checked)))
-        for place, name in enumerate(self.checked):
+        for place, name in enumerate(self._allowed):
             value = request.value(name) if moves or request.sets(set_by(name)) else None
             if self.forbidden and has_value(name, value) and self._forbidden[name].meets(value):
                 key = "forbidden"
-            elif is_named(name, value) and (
-                not self._allowed[name].allows(value) if self.allowed else not self.forbidden
+            elif (
+                (self.allowed or not self.forbidden)
+                and is_named(name, value)
+                and not (self.allowed and self._allowed[name].allows(value))
             ):
                 key = "allowed" if self.allowed else ""
             else:

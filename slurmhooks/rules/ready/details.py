@@ -46,12 +46,12 @@ class WorkDirectory(Rule):
             if not request.sets(("work_dir",)):
                 return
             given = FALLBACK  # an update has removed it
-        path = posixpath.normpath(f"/{given}").replace("//", "/")
+        path, has_links = request.job._asked_once(("folder", given), lambda: _folder(given))
         if (
             # Slurm follows a relative path from a folder of slurmd.
             (self.inside and not (given.startswith("/") and _below(path, self.inside)))
             or _below(path, self.outside)
-            or _has_links(given)
+            or has_links
         ):
             self.refuse(request, asked=given)
 
@@ -141,6 +141,11 @@ def _is_of(address: str, domains: tuple[str, ...]) -> bool:
     return not domains or (bool(name) and matches(domain.lower(), tuple(each.lower() for each in domains)))
 
 
+def _folder(path: str) -> tuple[str, bool]:
+    """Return a folder in its shortest form, and whether it leads through one of LINKS."""
+    return posixpath.normpath(f"/{path}").replace("//", "/"), _has_links(path)
+
+
 def _has_links(path: str) -> bool:
     """Tell whether a path leads through one of LINKS; a link is followed before the ".." behind it."""
     parts: list[str] = []
@@ -155,4 +160,4 @@ def _has_links(path: str) -> bool:
 
 
 def _below(path: str, folders: tuple[str, ...]) -> bool:
-    return any(path == folder or path.startswith(f"{folder.rstrip('/')}/") for folder in folders)
+    return f"{path}/".startswith(tuple(f"{folder.rstrip('/')}/" for folder in folders))

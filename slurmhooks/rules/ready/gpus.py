@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from slurmhooks.rules import resources
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from slurmhooks.values import Unlimited
 
 GRES = "ESLURM_INVALID_GRES"
+GPUS, GPUS_PER_NODE = attrgetter("gpus.most"), attrgetter("gpus_per_node.most")
 
 
 class GpuCeiling(Rule):
@@ -43,12 +45,12 @@ class GpuCeiling(Rule):
 
     def check(self, request: Request) -> None:
         """Refuse a job that can get too many GPUs."""
-        for limit, what, of, decides in (
-            (self.per_job, "", lambda bounds: bounds.gpus, "gpus"),
-            (self.per_node, " per node", lambda bounds: bounds.gpus_per_node, "gpus_per_node"),
+        for limit, what, decides, most in (
+            (self.per_job, "", "gpus", GPUS),
+            (self.per_node, " per node", "gpus_per_node", GPUS_PER_NODE),
         ):
-            if limit is not None and resources.exceeds(request, lambda bounds, of=of: of(bounds).most, limit):  # type: ignore[misc]
-                asked = resources.asked(request, of, option_of(request, decides))
+            if limit is not None and resources.exceeds(request, most, limit):
+                asked = resources.asked(request, attrgetter(decides), option_of(request, decides))
                 self.refuse(request, limit=f"{counted(limit, 'GPU')}{what}", asked=asked)
 
     def effect(self) -> str:

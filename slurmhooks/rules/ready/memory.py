@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from slurmhooks.job_submit.bounds.counts import GPU
@@ -13,11 +14,10 @@ from slurmhooks.rules.options import option_of
 from slurmhooks.rules.table import key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from slurmhooks.job_submit.bounds import Bounds, Range
+    from slurmhooks.job_submit.bounds import Bounds
     from slurmhooks.rules.request import Request
     from slurmhooks.rules.value_types import Mebibytes
+    from slurmhooks.values import Unlimited
 
 MEMORY = "ESLURM_INVALID_TASK_MEMORY"
 
@@ -103,11 +103,9 @@ class MemoryCeiling(Rule):
         asks_for_all = 0 in amounts and resources.bounds(request).names_memory
         if asks_for_all and self.whole_nodes == "accept":
             return
-        for limit, what, of in (
-            (self.per_node, "node", lambda bounds: bounds.memory_per_node),
-            (self.per_cpu, "CPU", lambda bounds: bounds.memory_per_cpu),
-        ):
-            if limit is not None and (asks_for_all or resources.exceeds(request, _if_named(of), limit)):
+        for limit, what, most in ((self.per_node, "node", _most_per_node), (self.per_cpu, "CPU", _most_per_cpu)):
+            if limit is not None and (asks_for_all or resources.exceeds(request, most, limit)):
+                of = attrgetter(f"memory_per_{what.lower()}")
                 option = option_of(request, "mem" if what == "node" else "mem_per_cpu")
                 asked = f"all ({option}=0)" if asks_for_all else resources.asked(request, of, option, shown_memory)
                 self.refuse(request, limit=f"{shown_memory(limit)} of memory per {what}", asked=asked)
@@ -120,6 +118,11 @@ class MemoryCeiling(Rule):
         return f"At most {' and '.join(limits)}.{whole}"
 
 
-def _if_named(of: Callable[[Bounds], Range]) -> resources.Amount:
-    """Return the most memory only of jobs that name an amount."""
-    return lambda bounds: of(bounds).most if bounds.names_memory else 0
+def _most_per_node(bounds: Bounds) -> int | Unlimited:
+    """Return the most memory on a node only of jobs that name an amount."""
+    return bounds.memory_per_node.most if bounds.names_memory else 0
+
+
+def _most_per_cpu(bounds: Bounds) -> int | Unlimited:
+    """Return the most memory for each CPU only of jobs that name an amount."""
+    return bounds.memory_per_cpu.most if bounds.names_memory else 0

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from slurmhooks.fields.constants import JobState
@@ -15,32 +16,32 @@ from slurmhooks.rules.table import key
 from slurmhooks.rules.typed import AMOUNTS_LIMITED, is_named, shown, typed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from slurmhooks.job_submit.bounds import Bounds, Range
     from slurmhooks.rules.request import Request
     from slurmhooks.rules.value_types import Count, Limited, Value
+    from slurmhooks.values import Unlimited
 
 GOING = (JobState.JOB_PENDING, JobState.JOB_RUNNING, JobState.JOB_SUSPENDED)
 """States of tasks that have not ended."""
 
 
 class Amount(NamedTuple):
-    """An amount that a job gets: what is counted, singular; the code of refusals; the option that decides."""
+    """An amount that a job gets: what is counted, singular; the code of refusals; what reads it; what decides it."""
 
     what: str
     code: str
+    of: Callable[[Bounds], Range]
+    most: Callable[[Bounds], int | Unlimited]
     option: str = "min_nodes"
-
-    def of(self, bounds: Bounds) -> Range:
-        """Return the amount."""
-        amount: Range = getattr(bounds, f"{self.what.lower()}s")
-        return amount
 
 
 _KINDS = (
-    Amount("node", "ESLURM_INVALID_NODE_COUNT"),
-    Amount("task", "ESLURM_BAD_TASK_COUNT"),
-    Amount("CPU", "ESLURM_INVALID_CPU_COUNT"),
-    Amount("GPU", "ESLURM_INVALID_GRES", "gpus"),
+    Amount("node", "ESLURM_INVALID_NODE_COUNT", attrgetter("nodes"), attrgetter("nodes.most")),
+    Amount("task", "ESLURM_BAD_TASK_COUNT", attrgetter("tasks"), attrgetter("tasks.most")),
+    Amount("CPU", "ESLURM_INVALID_CPU_COUNT", attrgetter("cpus"), attrgetter("cpus.most")),
+    Amount("GPU", "ESLURM_INVALID_GRES", attrgetter("gpus"), attrgetter("gpus.most"), "gpus"),
 )
 AMOUNTS_OF_JOBS = dict(zip(AMOUNTS_LIMITED, _KINDS, strict=True))
 BETTER = {
@@ -143,7 +144,7 @@ class Limit(Rule):
         if least is not None and resources.lacks(request, amount.of, least):
             smallest = amount.of(resources.bounds(request, nodes=True)).least
             self.refuse(request, allowed=self._words(), asked=smallest)
-        if most is not None and resources.exceeds(request, lambda bounds: amount.of(bounds).most, most):
+        if most is not None and resources.exceeds(request, amount.most, most):
             asked = resources.asked(request, amount.of, option_of(request, amount.option))
             self.refuse(request, allowed=self._words(), asked=asked)
 

@@ -248,7 +248,8 @@ def test_functions_in_lists_of_nodes(site: Site) -> None:
     site.cluster.put(f'{rules(site)}[[rule]]\nrule = "limit"\nfield = "nodes"\nmost = 1\n', TOML)
     try:
         assert "at most 1 node in " in (said := submit(site, "-w 'feature{ib}'")), said
-        assert "NumNodes=1" in (said := submit(site, "-N1 -w 'feature{ib}'")), said
+        said = submit(site, "-N1 -w 'feature{ib}'")
+        assert "NumNodes=1" in said or (site.release < (23, 2) and "Invalid node name" in said), said
     finally:
         site.cluster.put(rules(site), TOML)
 

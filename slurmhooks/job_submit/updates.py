@@ -103,7 +103,7 @@ def late(job: Any) -> list[str]:
     """
     own, written = rows(JobFields), job._state.writes.keys()
     found: dict[frozenset[str], str] = {}
-    for name in sorted(fields(release_of(job._release))):
+    for name in sorted(fields(release_of(job._release)) - job._missing.keys()):
         given = frozenset(own[name].members)
         if given.isdisjoint(_WITH_A_MOVE | written) and sets(job, name) and not _lowers(job, name):
             found.setdefault(given, name)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,12 +9,14 @@ import pytest
 from slurmhooks.config import model as config
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files.watch import Watch
+from slurmhooks.handlers.registry import Handler
 from slurmhooks.log import log
 from slurmhooks.processes import descriptors
 from slurmhooks.processes.settings import Settings
 from slurmhooks.site import loading, reload
 from slurmhooks.site import sources as site
 from tests.sets import put_in_force
+from tests.unit.site.conftest import names
 
 Write = Callable[..., Path]
 HANDLER = "from slurmhooks import hook\n@hook.job_submit\ndef {}(job): pass\n"
@@ -116,6 +118,23 @@ def test_what_another_process_has_to_load(write: Write, label: str) -> None:
             reload.load(site.config_path(), Watch(), lambda registry: [], hooks=hooks)
     for named in (loading.of_line(()), loading.of_point("cli_filter", known=None)):
         assert [handler.label for handler in named.load().all_handlers()] == ["a:f"]
+
+
+def test_a_script_without_a_manifest(write: Write) -> None:
+    """A launch for which no manifest fits runs the site's Lua script, too, before hook files of the same order."""
+    write("slurmhooks.toml", f"{TOML}{OF_CLI_FILTER}")
+    write("hooks.d/a.py", HANDLER.format("f"))
+    script = write("scripts/cli_filter.lua", "")
+    read: list[Path] = []
+
+    def reader(path: str, _: Sequence[str]) -> list[Handler]:
+        read.append(Path(path).resolve())
+        return []
+
+    named = loading.of_point("cli_filter", known=None, read=reader)
+    assert names(named.sources) == ["cli_filter.lua", "a.py"]
+    named.load()
+    assert read == [script.resolve()]
 
 
 def test_what_the_process_cannot_serve_is_a_finding(write: Write) -> None:

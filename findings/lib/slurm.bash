@@ -21,12 +21,12 @@ root_of() { # RELEASE: make the root file system of a release, once
     root=$work/$1
     [[ ! -e $root ]] || return 0
     command -v debootstrap >/dev/null || { apt-get update -qq && apt-get install -y -qq debootstrap; } >/dev/null 2>&1
-    local mirror
+    local mirror script=/usr/share/debootstrap/scripts/sid # that of each release; an older debootstrap has no name for it
     # shellcheck disable=SC2016 # the dollar is apt's
     mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | head -n 1)
     debootstrap --variant=minbase \
         --include=slurmctld,slurmd,slurm-client,slurm-wlm-basic-plugins,munge,iproute2,procps,python3-minimal \
-        "${DEBIAN[$1]}" "$root" "$mirror" >"$work/debootstrap.log" 2>&1 || { tail -5 "$work/debootstrap.log"; exit 2; }
+        "${DEBIAN[$1]}" "$root" "$mirror" "$script" >"$work/debootstrap.log" 2>&1 || { tail -5 "$work/debootstrap.log"; exit 2; }
     local version
     version=$(chroot "$root" dpkg-query -W -f '${Version}' slurmctld)
     echo "Slurm $1: slurmctld $version of Debian ${DEBIAN[$1]}"

@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from slurmhooks.cli.child import in_child
 from slurmhooks.cli.findings import Findings
 from slurmhooks.entry.scripts_and_rules import of_files
 from slurmhooks.handlers import definitions
+from tests.forks import become_a_daemon
 
 pytestmark = pytest.mark.slow
 
@@ -55,13 +55,6 @@ def write(tmp_path: Path) -> Callable[[str], Path]:
 def test_a_file_that_becomes_a_daemon(monkeypatch: pytest.MonkeyPatch) -> None:
     """The end of the process that loads it is seen at once, although its child stays."""
     monkeypatch.setattr(child, "PATIENCE", 8.0)
-
-    def become_a_daemon() -> None:
-        if os.fork():
-            os._exit(0)
-        os.setsid()
-        time.sleep(10)
-        os._exit(0)
 
     with pytest.raises(Findings, match="the process that loaded it, which ended with exit code 0"):
         in_child(become_a_daemon)

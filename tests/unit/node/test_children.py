@@ -15,6 +15,7 @@ from slurmhooks.errors import Reject
 from slurmhooks.handlers.registry import Handler
 from slurmhooks.node import children
 from slurmhooks.node.model import BUG, HUNG, LEFT, PASSED, REFUSED, Result
+from tests.forks import become_a_daemon
 from tests.unit.node.making import check
 
 FOREVER = 600.0
@@ -72,14 +73,6 @@ def test_a_forked_child_that_comes_back_answers_nothing() -> None:
 
 def test_a_check_that_becomes_a_daemon_does_not_hang() -> None:
     """A process that a check has forked keeps nothing open, so the end of the check's own process is seen at once."""
-
-    def become_a_daemon() -> None:
-        if os.fork():
-            os._exit(0)
-        os.setsid()
-        time.sleep(10)
-        os._exit(0)
-
     began = time.monotonic()
     results = run([check(become_a_daemon, timeout=8.0), check(lambda: None)])
     assert [result.kind for result in results] == [BUG, PASSED]

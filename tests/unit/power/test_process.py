@@ -13,6 +13,7 @@ from slurmhooks.handover import process
 from slurmhooks.power.delivery import PowerDelivery
 from slurmhooks.processes import renewal
 from slurmhooks.processes.deliverer import SEGMENT
+from tests.forks import become_a_daemon
 from tests.unit.power.sites import Site
 
 
@@ -37,16 +38,13 @@ def test_no_pause_once_nothing_waits(site: Site, monkeypatch: pytest.MonkeyPatch
 def test_a_handler_that_becomes_a_daemon(site: Site) -> None:
     """The end of its process is seen at once, and not taken for a handler that did not end."""
 
-    def become_a_daemon(tell: Callable[[bytes], object]) -> float:
+    def load(tell: Callable[[bytes], object]) -> float:
         tell(process.LOADED)
-        if os.fork():
-            os._exit(0)
-        os.setsid()
-        time.sleep(10)
-        os._exit(0)
+        become_a_daemon()
+        return 0.0
 
     began = time.monotonic()
-    done = process.in_child(become_a_daemon, "power", 8.0, lambda: None)
+    done = process.in_child(load, "power", 8.0, lambda: None)
     assert done.failure == "its process ended with exit code 0"
     assert time.monotonic() - began < 8
 

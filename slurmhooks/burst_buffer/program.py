@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import partial
 from typing import TYPE_CHECKING
 
 from slurmhooks.burst_buffer.model import BurstBuffer
@@ -120,8 +119,9 @@ def main(arguments: list[str]) -> None:
         sys.exit(2)
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # 22.05 would wait for whoever has its pipe
     process.reset_signals()
-    to_slurm = os.dup(1)
-    os.register_at_fork(after_in_child=partial(os.close, to_slurm))  # Slurm waits for whoever has it
+    # Slurm waits for whoever has it. A file is closed once, also if such a process forks again.
+    to_slurm = open(os.dup(1), "wb", buffering=0)  # noqa: SIM115
+    os.register_at_fork(after_in_child=to_slurm.close)
     worker.ends_timers = True
     try:
         _open_log()
@@ -133,7 +133,7 @@ def main(arguments: list[str]) -> None:
     if code:
         text = one_line(text.decode("utf-8", "surrogateescape"), LONGEST).encode()
     while text:
-        text = text[os.write(to_slurm, text) :]
+        text = text[to_slurm.write(text) :]
     os._exit(code)
 
 

@@ -170,8 +170,9 @@ def _serve(
             posix.dup2(source, number)
         prepare()
         process = posix.getpid()
-        # Such a process may stay after this one has ended, which would not be seen.
-        posix.register_at_fork(after_in_child=lambda: posix.close(answers))
+        # A process that a check has forked may stay after this one has ended, which would not be seen. A file is closed
+        # once, also if such a process forks again.
+        posix.register_at_fork(after_in_child=open(answers, "wb", buffering=0).close)  # noqa: SIM115
         for check in checks:
             answer = result(check, arguments)
             if posix.getpid() != process:

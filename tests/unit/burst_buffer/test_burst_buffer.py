@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Burst buffers: the script of a set in each version of Lua, the program that it runs, and the kit."""
 
+import inspect
 import json
 import os
 import runpy
@@ -24,6 +25,7 @@ from slurmhooks.lua import finding
 from slurmhooks.lua.runtime import LuaState, ScriptError, to_text
 from slurmhooks.scrun import StagingError
 from slurmhooks.testing import FakeBurstBuffer, run
+from tests.forks import keeps_files_in_forks
 from tests.sets import put_in_force
 
 VERSIONS = list(filter(finding.is_installed, finding.VERSIONS))
@@ -69,7 +71,10 @@ def large(buffer):
 def status(buffer):
     if "fork" in buffer.arguments:
         os.fork()
+    if "files" in buffer.arguments and not keeps_files_in_forks():
+        raise Reject("a file was closed")
     return " ".join(buffer.arguments)
+
 """
 
 
@@ -79,7 +84,7 @@ def hooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "state").mkdir()
     (tmp_path / "slurm.conf").write_text(f"StateSaveLocation={tmp_path}/state\nSlurmUser={os.geteuid()}\n")
     (put_in_force(tmp_path) / "slurmhooks.toml").write_text('[hooks]\npaths = ["hooks.py"]\n')
-    (tmp_path / "hooks.py").write_text(HOOKS)
+    (tmp_path / "hooks.py").write_text(f"{HOOKS}\n{inspect.getsource(keeps_files_in_forks)}")
     monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
     return tmp_path / "hooks.py"
 
@@ -209,6 +214,7 @@ def test_children_of_handlers(hooks: Path) -> None:
     """A child that comes back gives no answer of its own, and Slurm waits for none that stays."""
     for _ in range(3):
         assert program("get_status", "fork") == (0, "passed\nfork\n")
+    assert program("get_status", "files") == (0, "passed\nfiles\n")
     began = time.monotonic()
     assert program("setup", "7", "1000", "1000", "(null)", "5", "/script") == (0, "passed\n")
     assert time.monotonic() - began < 30

@@ -15,7 +15,7 @@ from slurmhooks.errors import Reject
 from slurmhooks.handlers.registry import Handler
 from slurmhooks.node import children
 from slurmhooks.node.model import BUG, HUNG, LEFT, PASSED, REFUSED, Result
-from tests.forks import become_a_daemon
+from tests.forks import become_a_daemon, keeps_files_in_forks
 from tests.unit.node.making import check
 
 FOREVER = 600.0
@@ -77,6 +77,16 @@ def test_a_check_that_becomes_a_daemon_does_not_hang() -> None:
     results = run([check(become_a_daemon, timeout=8.0), check(lambda: None)])
     assert [result.kind for result in results] == [BUG, PASSED]
     assert time.monotonic() - began < 8
+
+
+def test_files_of_processes_that_checks_fork() -> None:
+    """A process that a forked one forks keeps its files, whatever their numbers are."""
+
+    def ask() -> None:
+        if not keeps_files_in_forks():
+            refuse()
+
+    assert [result.kind for result in run([check(ask), check(lambda: None)])] == [PASSED, PASSED]
 
 
 @pytest.mark.parametrize("text", ["", "two\nlines", "tab\tand \\n", "ü\udcff", "x" * 5000])

@@ -193,12 +193,14 @@ def redeliver(place: Place, ids: tuple[str, ...], anyway: bool) -> None:
     _require(place, ids, [letter.id for letter in letters], "")
     chosen = [letter for letter in letters if not ids or letter.id in ids]
     left = [letter for letter in chosen if letter.overtaken and not anyway]
+    queued = 0
     for letter in chosen:
         if letter not in left:
             with suppress(FileNotFoundError):  # another command has taken it meanwhile
                 place.spool.redeliver(letter.id)
-    if len(chosen) > len(left):
-        click.echo(f"queued for delivery: {len(chosen) - len(left)}")
+                queued += 1
+    if queued:
+        click.echo(f"queued for delivery: {queued}")
         place.deliver()
     if left:
         raise Findings(

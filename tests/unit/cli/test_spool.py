@@ -96,6 +96,7 @@ def test_two_commands_at_once(folder: SpoolFolder, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(Spool, action, after_another)
     done = call(folder, action, first, second)
     assert done.exit_code == 0, done.output
+    assert done.output.splitlines()[:1] == (["queued for delivery: 1"] if action == "redeliver" else [])
     assert spool.letters() == []
     assert len(list(folder.read().records())) == (2 if action == "redeliver" else 0)
 

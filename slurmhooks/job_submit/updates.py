@@ -114,8 +114,11 @@ def _lowers(job: Any, name: str) -> bool:
     """Tell whether an update only lowers the priority by nice, or the time limit, which users may."""
     if name == "nice":
         return bool(job.nice >= 0)
-    record = job._record
-    return name == "time_limit" and record is not None and record.time_min <= job.time_limit <= record.time_limit
+    record, limit = job._record, job.time_limit
+    if name != "time_limit" or record is None or limit < (record.time_min or 0):
+        return False
+    # Slurm takes a job without a limit for one that has more than any limit, but not more than UNLIMITED.
+    return bool(limit != UNLIMITED if record.time_limit is None else limit <= record.time_limit)
 
 
 @cache

@@ -263,6 +263,8 @@ def test_preferred_features_count(site: Site) -> None:
         ("-t30", "Partition=other TimeMin=99", "change TimeMin in another update"),
         ("-t30", "Partition=other Dependency=afterok:99999", "change Dependency in another update"),
         ("-t60 --time-min=30", "Partition=other", "TimeLimit cannot be 00:20:00 beside this TimeMin"),
+        ("", "Partition=other TimeLimit=UNLIMITED", "change TimeLimit in another update"),
+        ("", "Partition=other TimeLimit=25", ""),
         ("-t30", "Partition=other", ""),
         ("-t30", "Partition=other Comment=x JobName=run9 TimeLimit=25", ""),
     ],

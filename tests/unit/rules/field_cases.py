@@ -147,6 +147,9 @@ FIELDS = {
         Case('field = "requeue"\nvalue = true\npartitions = ["b"]', {"partition": "b", "time_min": 99},
              record={**HELD, "requeue": 1}),
         *(Case('field = "requeue"\nvalue = true\npartitions = ["b"]', {"partition": "b", "time_limit": minutes},
+               refused, changes={} if refused else {"requeue": 1}, record={**HELD, "requeue": 0})  # without a limit
+          for minutes, refused in ((25, None), (UNLIMITED, "change TimeLimit in another update"))),
+        *(Case('field = "requeue"\nvalue = true\npartitions = ["b"]', {"partition": "b", "time_limit": minutes},
                refused, changes={} if refused else {"requeue": 1},
                record={**HELD, "requeue": 0, "time_limit": 60, "time_min": 30})
           for minutes, refused in ((30, None), (61, "change TimeLimit"), (29, "change TimeLimit"))),

@@ -78,10 +78,7 @@ def one_line(text: str, limit: int, end: str = "") -> str:
 
     White space between two words becomes one space, everything else is escaped, then the line is cut.
 
-    Args:
-        text: any text.
-        limit: maximum size of the result in bytes of UTF-8.
-        end: appended, and never cut; a few words at most.
+    The result has at most ``limit`` bytes of UTF-8; ``end``, a few words at most, is appended and never cut.
     """
     shown = visible(end)
     cut = visible(" ".join(text.split()), limit=max(limit - len(shown.encode()), _NOTE_SIZE))
@@ -143,23 +140,16 @@ class Log:
     def limit(self, level: str, size: int = LIMIT) -> None:
         """Set the lowest level to log and the size of records, as in ``[log]`` of the configuration.
 
-        Args:
-            level: one of :data:`LEVELS`.
-            size: maximum size in bytes of a record, and of a message to the user.
+        ``size`` is the maximum in bytes of a record, and of a message to the user.
         """
         self._most = LEVELS.index(level)
         self._limit = size
 
     def attach(self, sink: Sink | None, user: Show | None, record: Show | None = None) -> Attached:
-        """Write to Slurm's log from now on. For the plugins.
+        """Write to Slurm's log from now on; return the previous arguments, None for standard error. For the plugins.
 
-        Args:
-            sink: called with the index of a level and one line.
-            user: called with the text of :meth:`user`.
-            record: called with one line of :meth:`record`; by default, such lines have level error.
-
-        Returns:
-            the previous arguments; by default all None, for standard error.
+        ``sink`` is called with the index of a level and one line, ``user`` with the text of :meth:`user`, ``record``
+        with one line of :meth:`record`; by default, such lines have level error.
         """
         before = self._sink, self._user, self._record
         self._sink, self._user, self._record = sink, user, record
@@ -261,10 +251,7 @@ class Log:
     def plain(self, level: int, text: str, own: bool = False) -> None:
         """Log a text without the prefix of slurmhooks. For Lua scripts, whose lines administrators know.
 
-        Args:
-            level: see :meth:`write`.
-            text: the text.
-            own: it is the script's own text, of perhaps several lines; otherwise newlines are escaped.
+        ``own``: it is the script's own text, of perhaps several lines; otherwise newlines are escaped.
         """
         for line in lines_of(text if own else text.replace("\n", _SHORT["\n"]), self._limit, ""):
             if self._sink is not None:
@@ -308,10 +295,7 @@ def coloured(text: str) -> str:
 def lines_of(text: str, limit: int, prefix: str) -> list[str]:
     """Return the lines of a text for the log, escaped, without empty ones at the end; all but the first are marked.
 
-    Args:
-        text: the text.
-        limit: maximum size in bytes of all lines together.
-        prefix: will be written before each line; counts for the limit.
+    All lines together have at most ``limit`` bytes, with ``prefix``, which will be written before each.
     """
     text = text.rstrip("\n")
     if "\n" not in text:
@@ -339,12 +323,8 @@ def formatted(text: str, args: tuple[object, ...], fields: dict[str, object], ow
 
     Logging must not fail a job.
 
-    Args:
-        text: the format string.
-        args: the arguments for its ``%``.
-        fields: appended.
-        own: keep only the newlines of the format string, if it is a str, and escape those of arguments: users may have
-            sent them.
+    ``own``: keep only the newlines of the format string, if it is a str, and escape those of arguments: users may have
+    sent them. ``fields`` are appended.
     """
     line = shown(str, text)
     if own and not isinstance(text, str):  # such as an exception, whose text may have come from a user

@@ -146,12 +146,7 @@ def number_from_c(raw: int, bits: int) -> int | Unlimited | None:
 
 
 def number_to_c(field: str, value: object, bits: int) -> int:
-    """Return the C value of a number, None or UNLIMITED.
-
-    Args:
-        field: name of the field, for messages.
-        value: the number.
-        bits: width of the unsigned member.
+    """Return the C value of a number, None or UNLIMITED, for an unsigned member of so many bits.
 
     Raises:
         TypeError: it is none of the three. (A bool is a number.)

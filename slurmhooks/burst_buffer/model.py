@@ -50,11 +50,7 @@ class BurstBuffer:
 
     @classmethod
     def of(cls, function: str, words: Sequence[str]) -> BurstBuffer:
-        """Return the burst buffer of a call.
-
-        Args:
-            function: of Slurm, without ``slurm_bb_``.
-            words: what Slurm gives to the function.
+        """Return the burst buffer of a call of Slurm's ``function``, which is named without ``slurm_bb_``.
 
         Raises:
             ValueError: they are not as Slurm calls the function.

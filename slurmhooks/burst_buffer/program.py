@@ -81,11 +81,7 @@ class Answers(Around):
 def run(registry: Registry, hook: str, buffer: BurstBuffer, record: object) -> tuple[Outcome, str]:
     """Run the handlers of a hook; return the outcome, and the answer to Slurm: the reason if they have not passed.
 
-    Args:
-        registry: the handlers.
-        hook: its name.
-        buffer: the burst buffer.
-        record: of the job; None: slurmctld does not know it any more.
+    ``record`` is that of the job; None: slurmctld does not know the job any more.
     """
     handlers = registry.handlers(hook)
     answers = Answers(next(spec.result for spec in POINTS["burst_buffer"].hooks if spec.name == hook))

@@ -27,13 +27,7 @@ PRINTABLE = set(range(0x20, 0x7F))
 
 
 def render(program: Path, section: BurstBuffer, registry: Registry) -> bytes:
-    """Return the script.
-
-    Args:
-        program: what it runs.
-        section: the table of slurmhooks.toml.
-        registry: the handlers of the set; functions without handlers start no process.
-    """
+    """Return the script for the handlers of a set; functions without handlers start no process."""
     rows = [dict(zip(("id", "quantity", "granularity"), pool_of(text), strict=True)) for text in section.pools]
     functions = [f"{name} = {bool(registry.handlers(spec.name))}".lower() for name, spec in FUNCTIONS.items()]
     values = {

@@ -129,9 +129,7 @@ def other_version(record: BuildRecord) -> str | None:
 def releases(folder: Path, files: list[str]) -> dict[str, slurm.Version | None]:
     """Return the release of Slurm that each plugin was compiled for, as Slurm finds it there; None: it names none.
 
-    Args:
-        folder: where the plugins are.
-        files: of a build; those that are not there, and those that Slurm does not ask for a release, are left out.
+    Files that are not there, or that Slurm does not ask for a release, are left out.
     """
     return {
         name: plugin_files.release_of(folder / name)
@@ -155,9 +153,7 @@ def files_of(folder: Path) -> set[str]:
 def misfits(record: BuildRecord, folder: Path) -> list[str]:
     """Return why a build does not work on this machine, one line each.
 
-    Args:
-        record: of the build.
-        folder: where the plugins are: what counts is for which Slurm they were compiled, not what the record says.
+    What counts is for which Slurm the plugins in the folder were compiled, not what the record says.
     """
     programs: dict[str, list[str]] = {}
     for program, version in slurm.installed_versions():

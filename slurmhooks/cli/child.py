@@ -26,10 +26,6 @@ def in_child(function: Callable[..., T], *arguments: object) -> T:
 
     What code of the site prints there goes to standard error.
 
-    Args:
-        function: what to call; it raises nothing but findings and errors of the system.
-        arguments: its arguments.
-
     Raises:
         Findings: the function has raised them; code in these files has ended the child, or does not come back.
         OSError: the function has raised it.

@@ -32,10 +32,7 @@ class Setting:
 def settings(sysconfdir: Path, plugin_dir: Path, root: Path = Path("/")) -> list[Setting]:
     """Return the lines that Slurm needs to use the plugins.
 
-    Args:
-        sysconfdir: where slurm.conf is, as the daemons see it.
-        plugin_dir: where the plugins are, as the daemons see it.
-        root: the root of the package that is being built; otherwise /.
+    Folders are as the daemons see them; ``root`` is that of the package that is being built, otherwise /.
     """
     conf = below(root, file_in(sysconfdir))
     needed = []

@@ -60,10 +60,7 @@ class Running:
 
 
 def find_running(sysconfdir: Path) -> tuple[list[Running], list[str]]:
-    """Ask the slurmctld processes of this machine which hooks they have in force.
-
-    Args:
-        sysconfdir: where slurm.conf is; a slurmctld with another configuration is not asked.
+    """Ask the slurmctld processes of this machine with this configuration which hooks they have in force.
 
     Returns:
         the answers, and notes on missing answers.
@@ -129,9 +126,7 @@ def lines(running: list[Running]) -> list[str]:
 def findings(running: list[Running], installed: str | None) -> list[str]:
     """Return why the present files are not in force, or rules do not run, one line for each reason.
 
-    Args:
-        running: the hooks in force.
-        installed: the hash of the sources that the plugins on the disk were built from; None: it is not known.
+    ``installed`` is the hash of the sources that the plugins on the disk were built from; None: it is not known.
     """
     reasons = []
     for each in running:

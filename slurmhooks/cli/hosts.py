@@ -13,11 +13,7 @@ PATIENCE = 60.0
 
 
 def ask(host: str, *words: str) -> str:
-    """Return what `slurmhooks` prints on another machine; its exit code 1 is an answer, too.
-
-    Args:
-        host: as for ssh, which must not need a password.
-        words: the arguments of the command there.
+    """Return what `slurmhooks` prints on another machine, which ssh reaches without a password; also with exit code 1.
 
     Raises:
         Finding: ssh fails, or the command is not there.

@@ -79,10 +79,8 @@ def backwards(path: Path, needle: bytes = b"", window: Window = ALWAYS) -> Itera
     The last line is left out while it is unfinished, and so are those that are too long. It is never looked at all of
     the file at once.
 
-    Args:
-        path: the file.
-        needle: the text; empty: all lines.
-        window: leaves out lines that are of another time; some of them may be yielded.
+    An empty ``needle`` is in all lines. ``window`` leaves out lines that are of another time; some of them may be
+    yielded.
 
     Raises:
         OSError: the file cannot be read.

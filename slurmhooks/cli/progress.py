@@ -98,13 +98,7 @@ def run_logged(
 ) -> None:
     """Run a program and append its output to a log file.
 
-    Args:
-        command: the program and its arguments.
-        log: the log file.
-        failure: start of the finding if the program fails.
-        verbose: also copy the output to standard error.
-        cwd: the working directory.
-        env: the environment.
+    ``failure`` begins the finding if the program fails; ``verbose`` also copies the output to standard error.
 
     Raises:
         Finding: the program failed; the last lines of its output have been printed.

@@ -15,11 +15,7 @@ OWN_SCRIPT = "scrun.site.lua"
 def render(template: Path, plugin_dir: Path, sysconfdir: Path, destdir: Path) -> str:
     """Write scrun.lua, or scrun.lua.slurmhooks if there is a scrun.lua that a person wrote.
 
-    Args:
-        template: scrun.lua.in of the build.
-        plugin_dir: the PluginDir, as the daemons see it.
-        sysconfdir: where slurm.conf is, as the daemons see it.
-        destdir: root of the package that is being built; otherwise /.
+    Folders are as the daemons see them; ``destdir`` is the root of the package that is being built, otherwise /.
 
     Returns:
         what was done, for the user.

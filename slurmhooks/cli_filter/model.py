@@ -120,14 +120,9 @@ class Options(OfACall, Mapping[str, str | None], OptionFields):
     ) -> None:
         """Store Slurm's functions.
 
-        Args:
-            native: the module that calls them.
-            address: of the ``slurm_opt_t``.
-            command: see the class.
-            early: this is the early call of setup_defaults.
-            argv: returns the words after the options.
-            defaults: the variables, with their values, that handlers have set as defaults of SPANK plugins; None
-                outside setup_defaults.
+        ``early``: this is the early call of setup_defaults. ``argv`` returns the words after the options. ``defaults``
+        are the variables, with their values, that handlers have set as defaults of SPANK plugins; None outside
+        setup_defaults.
         """
         self._defaults = defaults
         self._native = native

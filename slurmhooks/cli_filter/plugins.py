@@ -21,7 +21,6 @@ class SpankOptions(dict[str, "Value"]):
     if not TYPE_CHECKING:
 
         def _refuse(self, *_, **__):
-            """Raise TypeError."""
             raise TypeError('options.spank itself is read-only: set options.spank["PLUGIN"]["NAME"]')
 
         __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse

@@ -69,10 +69,7 @@ def _is_first(joined: str, size: int, word: str) -> bool:
 def of_component(command_line: Sequence[str], index: int, component: int) -> tuple[str, ...]:
     """Return the words of a component, for a release of Slurm that does not give them.
 
-    Args:
-        command_line: of the process.
-        index: getopt's index, within the component.
-        component: index of the component on the command line, from 0.
+    ``index`` is getopt's, within the component; ``component`` counts from 0.
     """
     starts = [0, *(at for at, word in enumerate(command_line) if word == SEPARATOR)]
     start = starts[min(component, len(starts) - 1)]

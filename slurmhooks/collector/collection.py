@@ -69,9 +69,7 @@ class Collection:
     def __init__(self, reports: socket.socket, orders: socket.socket) -> None:
         """Prepare to collect.
 
-        Args:
-            reports: the socket on which reports arrive.
-            orders: the socket on which the supervisor sends orders; the other end is closed when the supervisor ends.
+        The other end of ``orders`` is closed when the supervisor ends.
         """
         self._reports = reports
         self._orders = orders

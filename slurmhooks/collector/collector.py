@@ -84,18 +84,12 @@ class Collector:
         self._update()
 
     def request(self, text: str, point: str) -> dict[str, Any]:
-        """Answer a command on recordings.
-
-        Args:
-            text: the request.
-            point: the plugin point that is served; only requests of job_submit are recorded.
-        """
+        """Answer a command on recordings; only requests of job_submit are recorded."""
         if not text.startswith("record"):
             return {"findings": [f"unknown request {text!r}"]}
         return recording_orders.answer(text, self._page) if point == "job_submit" else {}
 
     def _update(self) -> None:
-        """Send the collector its orders if they have changed."""
         running = recording_orders.is_running(self._page)
         orders = {**self._configured, **({"recording": self._page.orders} if running else {})}
         if orders == self._orders:
@@ -119,8 +113,7 @@ class Collector:
     def tend(self, leave: Callable[[], None]) -> None:
         """Start the collector if there is something to do and it is not running.
 
-        Args:
-            leave: called in the forked child; closes what belongs to the supervisor.
+        ``leave``, which the child calls, closes what belongs to the supervisor.
         """
         self._update()
         if self._pid or not self._orders or not self._backoff.is_over:
@@ -177,7 +170,6 @@ class Collector:
         return True
 
     def _renew(self) -> None:
-        """Replace the socket."""
         self.reporter.close()
         self._reports.close()
         self.reporter, self._reports = reporting.pair()

@@ -59,12 +59,8 @@ class _File:
     def __init__(self, path: str, size: int, keep: int, gap: Callable[[int], bytes], lost: int = 0) -> None:
         """Prepare; the file is opened for the first line.
 
-        Args:
-            path: of the file.
-            size: maximum bytes, unless one line has more.
-            keep: how many full files are kept, as PATH.1 and so on.
-            gap: returns a line that says how many lines are missing before it.
-            lost: how many lines are missing so far.
+        ``size`` is in bytes, unless one line has more. ``keep`` full files are kept, as PATH.1 and so on. ``gap``
+        returns a line that says how many lines are missing before it; ``lost`` are so far.
         """
         self._gap = gap
         self.lost = lost
@@ -167,7 +163,6 @@ class _File:
                 os.replace(old, new)
 
     def close(self) -> None:
-        """Close the file."""
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
@@ -223,7 +218,6 @@ class DecisionLog:
             self._file.add(self._lines.msg(event, time=seconds, content=content))
 
     def _gap(self, count: int) -> bytes:
-        """Return a line that says how many lines are missing before it."""
         line: bytes = self._lines.msg("dropped", time=time.time(), content={"count": count})
         return line
 

@@ -7,11 +7,7 @@ from slurmhooks.files import slurm_conf
 
 
 def decisions_folder(named: str | None) -> str:
-    """Return the folder of the decision log; by default beside slurmctld's log.
-
-    Args:
-        named: the folder in [decisions] of slurmhooks.toml; None: it names none.
-    """
+    """Return the folder of the decision log, as [decisions] has named it; by default beside slurmctld's log."""
     if named is not None:
         return named
     file = slurm_conf.own_value("SlurmctldLogFile") or ""
@@ -19,12 +15,7 @@ def decisions_folder(named: str | None) -> str:
 
 
 def spool_folder(named: str | None, state_save_location: str | None = None) -> str:
-    """Return the folder of the spool of jobcomp; by default in StateSaveLocation.
-
-    Args:
-        named: the folder in [jobcomp] of slurmhooks.toml; None: it names none.
-        state_save_location: as slurmctld has it; None: read it from slurm.conf.
-    """
+    """Return the folder of the spool of jobcomp, as [jobcomp] has named it; by default in StateSaveLocation."""
     if named is not None:
         return named
     return f"{state_save_location or slurm_conf.own_value('StateSaveLocation') or '/var/spool'}/slurmhooks"

@@ -70,11 +70,7 @@ class Plain:
     rules: RuleTables
 
     def __init__(self, tables: Mapping[str, Mapping[str, Any]]) -> None:
-        """Store the values of a file, and the defaults of the other keys.
-
-        Args:
-            tables: those of the file; all of TABLES, and valid according to their keys.
-        """
+        """Store the valid values of a file, which has all of TABLES, and the defaults of the other keys."""
         for name in TABLES:
             setattr(self, name, table(name, tables.get(name, {})))
         self.rules = RuleTables(**vars(self.rules), modes={})

@@ -37,7 +37,6 @@ class Section(BaseModel):
 
 
 def _field(key: keys.Key) -> Any:
-    """Return the type and the field of a model for a key."""
     of_value: Any = Literal[key.words] if key.words else TYPES[key.kind]
     limits: dict[str, Any] = {"ge": key.least, "le": key.most}
     if key.kind == keys.TEXTS:
@@ -54,7 +53,6 @@ def _field(key: keys.Key) -> Any:
 
 
 def _model(table: type, base: type[BaseModel]) -> type[BaseModel]:
-    """Return the model of a table."""
     fields = {name: _field(key) for name, key in keys.rows(table).items()}
     model = create_model(table.__name__, __base__=base, __module__=__name__, **fields)
     model.__doc__ = table.__doc__

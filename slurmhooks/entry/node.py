@@ -41,11 +41,7 @@ log.attach(_sink, _user)  # all of it is for administrators: slurmd's log
 
 
 def health_check(known: int) -> Answer:
-    """Run the health checks; the result is the exit code.
-
-    Args:
-        known: address of the manifest, which says what to load; or 0.
-    """
+    """Run the health checks; the result is the exit code. ``known`` is the address of the manifest, or 0."""
     return dispatch.answer("node health_check", lambda: (_run(launch_handlers.content(known)), None, 0), FAILED)
 
 
@@ -153,6 +149,5 @@ def _boot_id() -> str:
 
 
 def _show(output: bytes) -> None:
-    """Log what checks print."""
     for line in printed(output):
         _sink(INFO, line)

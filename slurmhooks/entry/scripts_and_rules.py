@@ -46,9 +46,7 @@ def scripts_of(read: Config, path: Path) -> list[Source]:
 def of_files(names: Iterable[str], release: Release | None = None) -> loading.Named:
     """Return files that a user names: hook files, and Lua scripts for job_submit or cli_filter.
 
-    Args:
-        names: paths; those of Lua scripts end in ``.lua``.
-        release: of Slurm, whose job_submit/lua is imitated; by default that of the process.
+    Paths of Lua scripts end in ``.lua``. The job_submit/lua of ``release`` is imitated; by default that of the process.
 
     Raises:
         LoadError: a Lua script is for something else, or cannot be read.

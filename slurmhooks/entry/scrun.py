@@ -131,11 +131,7 @@ def _report_leftovers(values: dict[str, str]) -> None:
 
 
 def _load(known: int) -> Registry | None:
-    """Load the hooks at the first call; return None if that fails, and log the findings.
-
-    Args:
-        known: address of the manifest, which says what to load; or 0.
-    """
+    """Load the hooks at the first call; return None if that fails, and log the findings."""
     global _registry
     if _registry is None:
         _registry = launch_handlers.load("scrun", launch_handlers.content(known))

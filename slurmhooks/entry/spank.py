@@ -99,10 +99,7 @@ def options() -> Options:
 def step(job: int, number: int) -> Answer:
     """Store the step of this slurmstepd, before anything else is called.
 
-    Args:
-        job: number of the job.
-        number: number of the step; special steps such as batch scripts have large numbers, and scancel can cancel only
-            their job.
+    Special steps such as batch scripts have large numbers, and scancel can cancel only their job.
     """
     deadline.of_step(f"{job}.{number}" if number < SPECIAL_STEPS else str(job))
     return SUCCESS
@@ -234,7 +231,6 @@ def _line(argc: int, argv: int, known: int) -> Line | None:
 
 
 def _load(args: tuple[str, ...], known: bytes | None) -> Line | None:
-    """Load a line of plugstack.conf; see :func:`_line`."""
     if posix.getuid() == 0:
         trusted.guard()
     try:

@@ -30,12 +30,8 @@ def bind(
     Its instances hold the struct in ``_state.struct`` and staged raw values, by member, in ``_state.writes``. Rows
     without a member in this release are left out; ``view._explain`` explains them.
 
-    Args:
-        view: the class with the rows.
-        table: of the structs.
-        release: of Slurm, such as "24.11.5".
-        computed: functions that compute, from a view, the value of a row that is no member.
-        sent: the members that the structs have, if not all: they look up the others by name.
+    ``release`` is such as "24.11.5". ``computed`` has functions that compute, from a view, the value of a row that is
+    no member. ``sent`` has the members that the structs have, if not all: they look up the others by name.
     """
     computed = computed or {}
     running = release_of(release)

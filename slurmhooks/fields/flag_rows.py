@@ -44,17 +44,8 @@ class Enumerated(Sized[Value]):
     ) -> None:
         """Describe the field.
 
-        Args:
-            bits: width of the C member.
-            kind: the enumeration.
-            doc: description of the field.
-            member: see Field.
-            mask: the bits of the member that belong to the field; by default all.
-            optional: NO_VAL means unset; otherwise NO_VAL is an ordinary number.
-            writable: see Field.
-            since: see Field.
-            until: see Field.
-            facts: see Field.
+        ``bits`` is the width of the C member; ``mask`` has those that belong to the field, by default all.
+        ``optional``: NO_VAL means unset; otherwise NO_VAL is an ordinary number. For the others see Field.
         """
         super().__init__(bits, doc, member=member, writable=writable, since=since, until=until, **facts)
         self.kind = kind

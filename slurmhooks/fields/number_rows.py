@@ -32,12 +32,8 @@ AUTH_NOBODY = 99
 def _ranged(name: str, least: int, most: int, *, added: int = 0, none: int | None = None) -> Callable[[object], int]:
     """Return an encoder of a range of numbers.
 
-    Args:
-        name: of the field.
-        least: the smallest number.
-        most: the largest number.
-        added: what Slurm adds to a number when it stores it.
-        none: what it stores for None; without it, None is no value.
+    ``added`` is what Slurm adds to a number when it stores it, ``none`` what it stores for None; without that, None is
+    no value.
     """
     what = "an int" if none is None else "an int or None"
 

@@ -343,14 +343,7 @@ class Computed(Field[Value]):
     __slots__ = ("holds_text", "kind", "private")
 
     def __init__(self, kind: type[Value], doc: str, *, private: bool = True, **facts: Unpack[Facts]) -> None:
-        """Describe the field.
-
-        Args:
-            kind: the type of the value.
-            doc: description of the field.
-            private: exists only if the build had Slurm's sources.
-            facts: see Field.
-        """
+        """Describe the field; a private one exists only if the build had Slurm's sources."""
         self.kind = kind  # for stubs and documentation
         self.holds_text = kind is str
         super().__init__(doc, writable=False, **facts)

@@ -20,9 +20,8 @@ def bound(log: Path, most: int) -> None:
     The log stays the same file, because programs that handlers have left running still write to it. What they write
     in this very moment may be lost. If the disk is full, the log is only emptied.
 
-    Args:
-        log: the file; whoever writes to it has opened it for appending. It need not exist.
-        most: its largest size, and that of ``NAME.1``, in bytes.
+    ``most`` is the largest size, and that of ``NAME.1``, in bytes. Whoever writes to the log has opened it for
+    appending. It need not exist.
     """
     with suppress(OSError), open(os.open(log, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW), "rb+", 0) as file:
         if os.fstat(file.fileno()).st_size <= most:

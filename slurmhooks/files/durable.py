@@ -16,11 +16,8 @@ def write(path: Path | str, data: bytes, mode: int = 0o600, *, sync: bool = True
 
     Processes that have the old file open or mapped keep it, and several processes may write at the same time.
 
-    Args:
-        path: the file, in a folder that exists.
-        data: its new content.
-        mode: its new permissions, whatever the umask is.
-        sync: wait for the disk; for files that nobody needs after a power cut, this takes too long.
+    The mode does not depend on the umask. Waiting for the disk takes too long for files that nobody needs after a power
+    cut.
 
     Raises:
         OSError: the file cannot be written; the old file stays. The error names the path.

@@ -7,13 +7,7 @@ from slurmhooks.log import visible
 
 
 def sample(name: str, value: float | str, **labels: str) -> str:
-    """Return the line of one value.
-
-    Args:
-        name: of the metric.
-        value: a number, or what it is as a text.
-        labels: their values; any texts.
-    """
+    """Return the line of one value of a metric; labels may have any texts."""
     pairs = ",".join(f'{label}="{_label(text)}"' for label, text in labels.items())
     return f"{name}{{{pairs}}} {value}" if pairs else f"{name} {value}"
 

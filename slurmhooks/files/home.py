@@ -152,9 +152,8 @@ def set_of(path: str) -> str:
 def placed(name: str, base: str) -> str:
     """Return the path of a name in a configuration or a line of plugstack.conf.
 
-    Args:
-        name: relative to ``base``, or absolute. A set has its own copies of files with absolute names.
-        base: the folder of the configuration, with its links resolved.
+    ``base`` is the folder of the configuration, with its links resolved. A set has its own copies of files with
+    absolute names.
     """
     if not name.startswith("/"):
         return f"{base}/{name}"

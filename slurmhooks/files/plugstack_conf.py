@@ -16,22 +16,12 @@ Line = tuple[Path, int, str]
 
 
 def path_of(slurms: str, folder: Path) -> Path:
-    """Return the plugstack.conf of a slurm.conf.
-
-    Args:
-        slurms: path of slurm.conf.
-        folder: where it is for the daemons.
-    """
+    """Return the plugstack.conf of a slurm.conf, which is in ``folder`` for the daemons."""
     return folder / (slurm_conf.value(slurms, "PlugStackConfig") or "plugstack.conf")
 
 
 def of_plugin(path: Path, located: Callable[[Path], Path] = lambda path: path) -> list[str]:
-    """Return the lines that load the plugin.
-
-    Args:
-        path: of plugstack.conf.
-        located: returns where a file is on this machine.
-    """
+    """Return the lines that load the plugin; ``located`` returns where a file is on this machine."""
     return [text for _, _, text in lines(located(path), located) if OURS.match(text)]
 
 
@@ -42,11 +32,6 @@ def arguments(line: str) -> tuple[str, ...]:
 
 def lines(path: Path, located: Callable[[Path], Path] = lambda path: path, depth: int = 0) -> Iterator[Line]:
     """Yield the lines of a file, each include followed by those of the files that it names; none of a missing file.
-
-    Args:
-        path: of the file on this machine.
-        located: see :func:`of_plugin`.
-        depth: number of files through which it is included.
 
     Raises:
         ConfigError: a file includes itself.

@@ -31,9 +31,7 @@ def opened(path: Path | str, flags: int = 0) -> int:
 def read(path: Path | str, most: int = sys.maxsize) -> bytes:
     """Return the content of a regular file.
 
-    Args:
-        path: of the file.
-        most: maximum bytes of a file that another user may have made, large and sparse.
+    ``most`` limits the bytes of a file that another user may have made, large and sparse.
 
     Raises:
         OSError: as :func:`opened`; or it cannot be read, or has more bytes.

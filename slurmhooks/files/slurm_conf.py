@@ -85,9 +85,7 @@ def environment(name: str) -> str | None:
 def value(path: str, key: str) -> str | None:
     """Return a top-level value of slurm.conf and the files that it includes; the last assignment counts.
 
-    Args:
-        path: path of slurm.conf; a relative Include is relative to its folder.
-        key: name of the parameter, in any case.
+    A relative Include is relative to the folder of ``path``; the case of ``key`` does not matter.
 
     Returns:
         the text without quotation marks; None if the parameter is not set, or the file cannot be read.
@@ -119,9 +117,8 @@ def _assignment(key: str) -> re.Pattern[str]:
 def lines(path: str, depth: int = 0) -> Iterator[str]:
     """Yield the lines of slurm.conf and the files that it includes, without comments; none if it cannot be read.
 
-    Args:
-        path: path of slurm.conf; a relative Include is relative to its folder.
-        depth: number of files that have led to this one by Include.
+    A relative Include is relative to the folder of ``path``; ``depth`` is the number of files that have led to this
+    one.
 
     Raises:
         ConfigError: a file includes itself.

@@ -131,9 +131,7 @@ def check(path: str) -> None:
 def _walk(path: str, *, to_file: bool = False) -> tuple[int, int, list[str]]:
     """Check every component of a path.
 
-    Args:
-        path: of a file or folder.
-        to_file: it should be a file, so that nothing need be mounted at its last component.
+    ``to_file``: it should be a file, so that nothing need be mounted at its last component.
 
     Returns:
         two O_PATH descriptors, for the folder of the file and for the file, which the caller closes; and the components
@@ -233,13 +231,8 @@ def refuse_exposed(
 
     A process that is not guarded runs as the user who called it, and refuses only what everybody can write to.
 
-    Args:
-        path: the path that is walked.
-        component: the name of a component.
-        descriptor: the descriptor of this component.
-        status: the status of this component.
-        sticky_is_safe: if this process is not guarded, accept a sticky folder: others cannot replace the files in it.
-        recursive: the command is to repair everything in a folder.
+    ``sticky_is_safe``: if this process is not guarded, accept a sticky folder: others cannot replace the files in it.
+    ``recursive``: the command is to repair everything in a folder.
 
     Raises:
         LoadError: another user can write to it.

@@ -49,10 +49,7 @@ def check(folder: str) -> list[str]:
 def _check_folder(path: str, seen: set[tuple[int, int]], findings: list[str]) -> list[str]:
     """Check a folder and its files; return the paths of what is to be checked next; raise as :func:`check` does.
 
-    Args:
-        path: its path without links.
-        seen: device and inode of each folder that has been checked: links may lead to the same one.
-        findings: findings on its files are added.
+    ``seen`` has device and inode of each folder that has been checked: links may lead to the same one.
     """
     folder = posix.open(path, TO_LIST)
     try:

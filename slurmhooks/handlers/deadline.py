@@ -59,13 +59,7 @@ class limit:  # noqa: N801 - used as a function
     __slots__ = ("_ends", "_seconds", "_what")
 
     def __init__(self, what: str, seconds: float, ends: int = PROCESS) -> None:
-        """Set the limit.
-
-        Args:
-            what: describes what runs, for messages.
-            seconds: the time limit.
-            ends: what ends if nothing else helps: NOTHING, PROCESS, STEP or TASK.
-        """
+        """Set the limit in seconds; ``ends`` is what ends if nothing else helps: NOTHING, PROCESS, STEP or TASK."""
         self._what = what
         self._seconds = seconds
         self._ends = ends

@@ -99,10 +99,7 @@ def left_over(collections: list[Collection], sequences: set[int], options: list[
     An installed module may define more than what is imported from it by name. What was defined outside of any module,
     such as in a thread or by ``runpy.run_path()``, can only be a mistake.
 
-    Args:
-        collections: what was defined while each source was loaded.
-        sequences: of the marks that some source has.
-        options: that some source has.
+    ``sequences`` (of marks) and ``options`` are those that some source has.
     """
     findings, notes = [], []
     for collection in collections:

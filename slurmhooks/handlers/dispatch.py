@@ -120,16 +120,10 @@ class Around:
         """Note that the handler is not for this request, see NOT_CONCERNED."""
 
     def end(self, handler: Handler, error: BaseException | None, view: View | None, before: object) -> Outcome | None:
-        """Return the effect of a handler that has ended.
+        """Return the effect of a handler that has ended, see :func:`judge`; None if it has none.
 
-        Args:
-            handler: the handler that ran.
-            error: what it raised, or the error in its result; None: it passed.
-            view: the argument that it can write to, if there is one.
-            before: a savepoint of the view from before it ran, if ``saves`` or if its bugs let the request pass.
-
-        Returns:
-            None if it has none; otherwise see :func:`judge`.
+        ``error`` is what it raised, or the error in its result; None: it passed. ``before`` is a savepoint of ``view``
+        from before it ran, if ``saves`` or if its bugs let the request pass.
         """
         return None if error is None else judge(handler, error, view, before)
 
@@ -143,12 +137,7 @@ class Around:
     ) -> Outcome:
         """Return the outcome of an event that a handler has refused or failed.
 
-        Args:
-            outcome: as that handler left it.
-            others: the handlers that come after it.
-            arguments: of the handlers.
-            view: the argument that they can write to, if there is one.
-            before: a savepoint of the view from before that handler, if there is one.
+        ``others`` are the handlers that come after it; ``before`` is a savepoint of ``view`` from before that handler.
         """
         return outcome
 
@@ -240,16 +229,10 @@ def _plain_code(error: Any) -> Any:
 
 
 def judge(handler: Handler, error: BaseException, view: View | None = None, savepoint: object = None) -> Outcome:
-    """Return the effect of an exception that a handler raised.
+    """Return the effect of an exception that a handler raised: a pass if the next handler is to run.
 
-    Args:
-        handler: the handler.
-        error: the exception.
-        view: the argument that it can write to, if there is one.
-        savepoint: of the view, from before the handler; for a handler whose bugs let the request pass.
-
-    Returns:
-        the outcome of the event; a pass if the next handler is to run.
+    ``view`` is the argument that it can write to, ``savepoint`` that of the view from before the handler, for one whose
+    bugs let the request pass.
     """
     _spare.clear()
     if isinstance(error, Reject):
@@ -274,10 +257,7 @@ def code_of(error: Reject, what: str, handler: Handler | None = None) -> str | i
 
     An invalid code is a bug, but ``on_error="accept"`` does not apply to it: the handler wanted to refuse.
 
-    Args:
-        error: the refusal.
-        what: describes for the log what raised it.
-        handler: the handler that raised it; its bug is logged only once. None: log each time.
+    The bug of a handler is logged only once; without ``handler``, each time.
     """
     if error.code is None:
         return None
@@ -312,16 +292,7 @@ def plainly(value: object) -> str:
 def guarded(
     what: str, function: Callable[[], tuple[int, bytes | None, int]], failed: int
 ) -> tuple[int, bytes | None, int]:
-    """Run the body of an entry point; never raise.
-
-    Args:
-        what: describes the entry point for the log.
-        function: the body.
-        failed: the result for Slurm if the body raises.
-
-    Returns:
-        the result of the body; if it raises, ``failed`` and a line for the user.
-    """
+    """Run the body of an entry point; never raise, but return ``failed`` and a line for the user."""
     try:
         return function()
     except BaseException as error:  # noqa: BLE001 - a bug in slurmhooks itself must fail the call
@@ -347,15 +318,9 @@ def report(handler: Handler, error: BaseException) -> tuple[str, str]:
 
 
 def report_bug(what: str, error: BaseException, path: str | None = None) -> tuple[str, str]:
-    """Log the traceback of a bug under a new id.
+    """Log the traceback of a bug under a new id; return the line for the user, and the id.
 
-    Args:
-        what: describes what raised.
-        error: the exception.
-        path: omit the frames above the first one in this file.
-
-    Returns:
-        the line for the user, and the id.
+    Frames above the first one in the file ``path`` are omitted.
     """
     _spare.clear()
     error_id = _new_id()
@@ -373,15 +338,9 @@ def report_findings(
     consequence: str = "no hook runs until this is fixed",
     what: str = "the hooks could not be loaded",
 ) -> str:
-    """Log the errors in hook files or the configuration under a new id.
+    """Log the errors in hook files or the configuration under a new id; return the line for the user.
 
-    Args:
-        findings: each may have several lines.
-        consequence: the state until they are corrected, for the log.
-        what: the same for users.
-
-    Returns:
-        the line for the user.
+    ``consequence`` is the state until they are corrected, for the log; ``what`` the same for users.
     """
     error_id = _new_id()
     log.record("\n".join(findings), f"error {error_id}: ")

@@ -119,9 +119,7 @@ def files_of(sources: Iterable[Source]) -> list[str]:
 def load(sources: Iterable[Source], require: Iterable[str] = ()) -> Registry:
     """Load hook files and modules, and verify all handlers and options.
 
-    Args:
-        sources: what to load, in order.
-        require: labels of handlers that must be among them: ``[hooks] require`` of the configuration.
+    Handlers with the labels of ``require`` must be among them.
 
     Raises:
         LoadError: with all findings of all files; nothing is registered then.

@@ -183,18 +183,10 @@ class Registry:
 def verify(
     mark: Mark, function: Callable[..., object], module: str, file: str, kind: type[Handler] = Handler
 ) -> tuple[list[Handler], list[str]]:
-    """Check a mark against the description of its hook.
+    """Check a mark against the description of its hook; return handlers, and findings with file and line.
 
-    Args:
-        mark: the mark.
-        function: the function to call: the marked one, or the wrapper that replaced it in its module.
-        module: name of the hook file or module for labels.
-        file: the hook file or module, for messages.
-        kind: the class of the handler.
-
-    Returns:
-        the handlers (none if it is invalid; several for a hook whose handlers run in others), and findings with file
-        and line.
+    ``function`` is the marked one, or the wrapper that replaced it in its module. An invalid mark has no handlers; that
+    of a hook whose handlers run in others has several.
     """
     spec = HOOKS[mark.hook]
     code = layers(mark.function)[-1]

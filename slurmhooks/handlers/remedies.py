@@ -15,9 +15,7 @@ PUBLIC: list[str] = sys.modules["slurmhooks"].__all__
 def remedy(path: str | None, error: BaseException) -> str:
     """Return the remedy, to be appended to the message of an exception; an empty text for other mistakes.
 
-    Args:
-        path: the hook file; None for an installed module.
-        error: what running it has raised.
+    ``path`` is None for an installed module.
     """
     if isinstance(error, Reject):
         return "; only a handler can refuse, when Slurm calls it"

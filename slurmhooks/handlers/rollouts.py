@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 
 
 def assign(rollouts: Mapping[str, Rollout], handlers: Iterable[Handler], require: Iterable[str] = ()) -> list[str]:
-    """Give handlers the rollouts of the configuration, which replace those of their decorators.
-
-    Args:
-        rollouts: by labels, ``module:qualname``.
-        handlers: all that were loaded.
-        require: labels of the handlers that must be in force.
+    """Give handlers the rollouts of the configuration, by label, which replace those of their decorators.
 
     Returns:
         a finding for each rollout that is invalid, or whose label is that of no handler that can have modes, or of

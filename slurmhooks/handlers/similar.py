@@ -56,10 +56,7 @@ def _common(places: dict[str, int], size: int, other: str) -> int:
     A bit of ``rest`` stands for each character of the name; it is 0 once the character belongs to the subsequence
     (Hyyrö, "Bit-parallel LCS-length computation revisited", 2004).
 
-    Args:
-        places: the places of each character in the name, as bits.
-        size: length of the name.
-        other: the other name.
+    ``places`` has the places of each character in the name, as bits; ``size`` is its length.
     """
     every = rest = (1 << size) - 1
     for char in other:

@@ -35,10 +35,7 @@ def remember(path: str, content: bytes) -> None:
 def lines(error: BaseException, path: str | None = None, depth: int = DEPTH) -> list[str]:
     """Return the lines of a traceback, with the exceptions that led to this one.
 
-    Args:
-        error: the exception.
-        path: omit the frames above the first one in this file, if the traceback has one.
-        depth: how many levels of groups to show.
+    Frames above the first one in the file ``path`` are omitted, and so are groups below ``depth``.
     """
     chain: list[tuple[BaseException, str]] = []
     link, current = "", error
@@ -147,9 +144,7 @@ def text_of(error: BaseException) -> str:
 def tried(how: Callable[[], Any], otherwise: Callable[[str], Any]) -> Any:
     """Run code of the site outside of a handler, such as __str__() of an exception.
 
-    Args:
-        how: returns the result; it may raise anything.
-        otherwise: returns the result if it raises; called with the name of that exception's class.
+    ``otherwise`` returns the result if ``how`` raises; it gets the name of that exception's class.
     """
     try:
         return how()

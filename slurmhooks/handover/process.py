@@ -172,12 +172,8 @@ def _segments(spool: Path) -> set[str]:
 def turn(spool: Path, kind: type[CallDelivery], failure: str | None, tell: Callable[[bytes], object]) -> float:
     """Load the hooks as they are now, and deliver what is due; return the seconds until the next turn.
 
-    Args:
-        spool: the folder with the calls.
-        kind: how they are delivered.
-        failure: what has ended the process of the last turn; None: nothing.
-        tell: tells the parent which set it has tried if the hooks do not load, and when they are loaded or the next
-            call begins.
+    ``failure`` has ended the process of the last turn. ``tell`` tells the parent which set it has tried if the hooks do
+    not load, and when they are loaded or the next call begins.
 
     Raises:
         ConfigError, LoadError, OSError: nothing can be delivered.
@@ -232,11 +228,7 @@ def in_child(
 ) -> Turn:
     """Run a turn in a child.
 
-    Args:
-        body: the turn, see :func:`turn`.
-        point: the plugin point.
-        limit: seconds after which a call's handlers are killed.
-        look: called at the beginning, and every second.
+    A call's handlers are killed after ``limit`` seconds. ``look`` is called at the beginning, and every second.
     """
     me = os.getpid()
     last = LastFile()

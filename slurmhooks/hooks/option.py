@@ -248,8 +248,7 @@ class Option(_Of[Value]):
     def convert(self, text: str | None) -> Value:
         """Convert and check an argument. For the SPANK plugin.
 
-        Args:
-            text: the argument as Slurm passes it; None if the option was given without one.
+        ``text`` is as Slurm passes it; None if the option was given without an argument.
 
         Raises:
             Exception: whatever the type or a check raises; UnfitError in place of errors of Python's own types.
@@ -298,9 +297,7 @@ class Option(_Of[Value]):
     def accept(self, value: Value, again: bool = False) -> None:
         """Store a converted value. For the SPANK plugin.
 
-        Args:
-            value: the value.
-            again: keep the values that the option had before in :attr:`values`.
+        ``again`` keeps the values that the option had before in :attr:`values`.
         """
         self._values = (*(self._values or ()), value) if again else (value,)
 

@@ -90,14 +90,9 @@ OMITTED = "(null)"
 
 
 def variables_of(option: Option[Any], text: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the variables of a request that has an option, as sbatch sets them.
+    """Return the variables of a request that has an option, as sbatch sets them: of job control, and of the job.
 
-    Args:
-        option: the option.
-        text: its argument; :data:`OMITTED` if it has none.
-
-    Returns:
-        those of the job control environment, and those of the job's environment.
+    ``text`` is :data:`OMITTED` if the option has no argument.
     """
     key = option.variable
     return {key: text}, {key: "" if text == OMITTED else text, INHERITED + key: text}

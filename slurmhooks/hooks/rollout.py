@@ -129,9 +129,7 @@ class Rollout:
         If only some of its partitions or accounts meet the condition, it gets the stricter mode: by naming one more, a
         user could otherwise choose the other one. So does an update of a job whose partition or account is not known.
 
-        Args:
-            label: of the handler; ``percent`` selects other users for another handler.
-            subject: whose request it is; an unknown property meets no condition.
+        ``percent`` selects other users for another label. An unknown property of the subject meets no condition.
         """
         if not self._meets(label, subject, any):
             return self.otherwise

@@ -74,12 +74,8 @@ class Filled:
     ) -> None:
         """Store the request.
 
-        Args:
-            job: the request.
-            record: see the class.
-            modify: it is an update.
-            present: the job as it is now, as if the request changed nothing.
-            default_partition: the partition of jobs that name none; None: ask slurmctld.
+        ``present``: the job as it is now, as if the request changed nothing. ``default_partition`` is that of jobs that
+        name none; None: ask slurmctld.
         """
         self.job = job
         self.record = record

@@ -280,10 +280,7 @@ class Job(JobFields, View):
 def chained(before: Any, after: Any, now: Any) -> object:
     """Add the changes of one handler to a later savepoint, except those that another handler has overwritten since.
 
-    Args:
-        before: the savepoint from before the handler.
-        after: the savepoint from after the handler.
-        now: a later savepoint, without the handler's changes.
+    The savepoints are from before and after the handler, and a later one without the handler's changes.
     """
     argv = after[1] if after[1] != before[1] and now[1] == before[1] else now[1]
     mappings = {

@@ -33,12 +33,8 @@ def observe(
 
     Each sees the request as it was when its turn came, plus the changes of handlers that have observed before it.
 
-    Args:
-        request: the request, decoded.
-        observation: the same, as the worker has sent it.
-        progress: called before and after each handler.
-        handlers: all of the hook.
-        timeout: time limit in seconds of a handler that has none of its own.
+    ``progress`` is called before and after each handler. ``timeout``, in seconds, is for handlers without one of their
+    own.
     """
     call = Call(request.hook, None)
     call.id, call.time, call.request = observation.id, observation.time, observation.request

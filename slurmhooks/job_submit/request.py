@@ -66,10 +66,6 @@ class RequestStructs:
     def arguments(self, job: Job, names: Collection[str]) -> dict[str, Any]:
         """Return the arguments of handlers; :meth:`close_records` closes those that are views of slurmctld's records.
 
-        Args:
-            job: the view of the request.
-            names: of the arguments that handlers take and that come from slurmctld.
-
         Raises:
             MessageError: a handler takes the record, and the update has none.
         """

@@ -215,9 +215,7 @@ def gives(job: Job, option: re.Pattern[str]) -> bool:
     ``submit_line`` has the words of the command, separated by spaces and without quotes, so words with spaces cannot be
     told from several words. A user may send any text: nothing that is forbidden may depend on it.
 
-    Args:
-        job: the request.
-        option: matches the option and its abbreviations.
+    ``option`` matches the option and its abbreviations.
     """
     return any(option.fullmatch(word) for words in (_options, _directives) for word in _known(words, job))
 

@@ -42,7 +42,6 @@ def qos_priority_in_lua(name: str) -> int | None:
 
 
 def _asking(what: str) -> Asking:
-    """Return the connection to the slurmctld that waits for the handler."""
     asking = questions.current
     if asking is None:
         raise NotImplementedError(f"only slurmctld knows {what}, and no handler of job_submit or job_modify runs here")

@@ -30,7 +30,6 @@ class Unchanged:
         return None if row is not None and row.members else getattr(self._job, name)
 
     def _as_stored(self, record: Record | None) -> tuple[Any, Record | None]:
-        """Return the request, and the job that it changes."""
         return self, record
 
     def _once(self, name: object, ask: Callable[[], Any]) -> Any:

@@ -209,9 +209,7 @@ def named_account(job: Any) -> str | None:
 def fact_of_lua(job: Any, name: str) -> str | None:
     """Return a computed field as job_submit/lua shows it, which passes only what the request names.
 
-    Args:
-        job: the request.
-        name: ``default_qos``, ``assoc_comment`` or ``assoc_qos``.
+    ``name`` is ``default_qos``, ``assoc_comment`` or ``assoc_qos``.
     """
     members = job.members()
     texts = [members.get(member) for member in ("account", "partition")]

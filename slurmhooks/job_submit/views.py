@@ -27,11 +27,8 @@ class Views(views.Views):
     ) -> None:
         """Bind the classes.
 
-        Args:
-            tables: of the build.
-            of_job: functions that compute those fields of a request that are no members; by default they ask slurmctld
-                and the system.
-            of_record: the same for a record.
+        ``of_job`` computes those fields of a request that are no members, by default by asking slurmctld and the
+        system; ``of_record`` those of a record.
         """
         super().__init__(tables, of_record)
         if of_job is None:

@@ -165,7 +165,6 @@ class Looking:
         return any(self.is_set(other) for other in updates.sharing(name) - {name})
 
     def _in_record(self, name: str) -> Any:
-        """Return a field of the job that an update changes."""
         if name == "cron_job":
             flags = self.record.bitflags
             return bool(flags & type(flags).CRON_JOB)

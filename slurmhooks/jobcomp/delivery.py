@@ -56,15 +56,10 @@ class Delivery:
         self._settled: set[int] = set()  # lanes in which handlers that a former process was running have been settled
 
     def turn(self, lane: int, lanes: int, failure: str | None) -> float:
-        """Deliver one record, if one is due.
+        """Deliver one record, if one is due; return the seconds until the next turn.
 
-        Args:
-            lane: selects the jobs whose id has this remainder; no other worker delivers them meanwhile.
-            lanes: the number of lanes.
-            failure: what ended the worker that had the lane before; None if nothing did, or slurmctld's end.
-
-        Returns:
-            seconds until the next turn.
+        ``lane`` selects the jobs whose id has this remainder; no other worker delivers them meanwhile. ``failure``
+        ended the worker that had the lane before; None if nothing did, or slurmctld's end.
 
         Raises:
             OSError: the spool cannot be read or written.
@@ -176,15 +171,7 @@ class Delivery:
     def _run(
         self, record: Record, handler: Handler, arguments: dict[str, object], refused: dict[str, str], call: Call
     ) -> None:
-        """Run one handler, and note the result.
-
-        Args:
-            record: the record to deliver.
-            handler: the handler.
-            arguments: its arguments.
-            refused: gets the text of the handler if further attempts would be useless.
-            call: records the step.
-        """
+        """Run one handler; note the step in ``call``, and in ``refused`` its text if no further attempt helps."""
         record.segment.note(record, "begun", handler.label)
         around = InWorker(OfHook.of(handler), call, max_seconds=self._section.timeout)
         outcome = dispatch.run((handler,), arguments, around=around)

@@ -47,11 +47,7 @@ class Frame(NamedTuple):
 
 
 def key_of(data: bytes) -> bytes:
-    """Return what each frame of a segment begins with.
-
-    Args:
-        data: the beginning of the segment, at least its first frame.
-    """
+    """Return what each frame of a segment begins with; ``data`` has at least its first frame."""
     key, same = data[len(MAGIC) : HEAD], data[HEAD : HEAD + KEY]
     # A damaged header: its key begins no frame, but is similar to that of the first frame.
     damaged = data.find(key, HEAD) < 0 and sum(map(int.__eq__, key, same)) >= KEY // 2
@@ -61,10 +57,7 @@ def key_of(data: bytes) -> bytes:
 def frames(data: bytes, key: bytes, start: int = 0) -> Iterator[Frame]:
     """Yield the complete and undamaged frames of a segment, or of its end.
 
-    Args:
-        data: bytes of the segment.
-        key: of the segment.
-        start: position of these bytes in the segment, a multiple of 8.
+    ``start`` is the position of ``data`` in the segment, a multiple of 8.
     """
     at = 0
     while (place := data.find(key, at)) >= 0:
@@ -79,11 +72,7 @@ def frames(data: bytes, key: bytes, start: int = 0) -> Iterator[Frame]:
 def _frame(data: bytes, at: int, key: int, start: int) -> Frame | None:
     """Return the frame at a position; None if it is damaged or incomplete.
 
-    Args:
-        data: bytes of the segment.
-        at: the position in them.
-        key: size of the key.
-        start: position of these bytes in the segment.
+    ``key`` is the size of the key; ``start`` is the position of ``data`` in the segment.
     """
     message = at + key + REST.size
     if at % 8 or len(data) < message:

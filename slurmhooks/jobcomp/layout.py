@@ -35,11 +35,7 @@ CHECKED = 8
 def segment(hook: str, time: int, message: bytes, job_id: int = 0) -> bytes:
     """Return a segment with one frame, that of a call.
 
-    Args:
-        hook: its name.
-        time: nanoseconds since 1970.
-        message: of the frame.
-        job_id: of the job that it concerns; 0: none.
+    ``time`` is in nanoseconds since 1970. A ``job_id`` of 0 is none.
     """
     number = next(number for number, name in NUMBERS.items() if name == hook)
     key = os.urandom(KEY)

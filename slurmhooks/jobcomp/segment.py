@@ -93,11 +93,7 @@ class Segment:
     """
 
     def __init__(self, path: Path, *, in_memory: bool) -> None:
-        """Open the file.
-
-        Args:
-            path: of the file.
-            in_memory: see :class:`slurmhooks.jobcomp.spool.Spool`.
+        """Open the file; for ``in_memory`` see :class:`slurmhooks.jobcomp.spool.Spool`.
 
         Raises:
             OSError: it cannot be opened, or is no file.
@@ -278,7 +274,6 @@ class Segment:
                 raise
 
     def _append_state(self) -> None:
-        """Write these lines, in one piece."""
         # The previous line may be incomplete because its process was killed; it must not join with this line.
         last = os.fstat(self._state).st_size - 1
         start = b"\n" if last >= 0 and os.pread(self._state, 1, last) != b"\n" else b""

@@ -29,11 +29,7 @@ def lines(section: JobComp, state_save_location: str) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the settings, or the errors in the configuration.
-
-    Args:
-        arguments: StateSaveLocation, as slurmctld has it.
-    """
+    """Print the settings, or the errors in the configuration; the argument is slurmctld's StateSaveLocation."""
     try:
         # slurmctld starts all the same before its sources are deployed, and keeps records where it will look for them.
         read = site.read_config() if home.never_deployed() is None else site.shown_config()

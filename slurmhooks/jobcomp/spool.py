@@ -36,10 +36,8 @@ class Spool:
     def __init__(self, folder: Path, *, in_memory: bool = True) -> None:
         """Read nothing yet.
 
-        Args:
-            folder: of the spool.
-            in_memory: on a full disk, keep in memory what became of records; False: this process ends before there is
-                room, so that it is an error.
+        ``in_memory``: on a full disk, keep in memory what became of records; otherwise this process ends before there
+        is room, so that it is an error.
         """
         self.folder = folder
         self._in_memory = in_memory
@@ -50,8 +48,7 @@ class Spool:
     def refresh(self, interval: float = 0.0) -> None:
         """Read new data, and remove segments that are finished.
 
-        Args:
-            interval: seconds since the last time before which nothing is done: a folder may have thousands of files.
+        Nothing is done within ``interval`` seconds of the last time: a folder may have thousands of files.
 
         Raises:
             OSError: the folder or a file in it cannot be read.

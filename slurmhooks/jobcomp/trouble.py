@@ -15,11 +15,7 @@ class Trouble:
     """Logs an error once, again when it changes or an hour later, and when it is over."""
 
     def __init__(self, over: str) -> None:
-        """Know no error.
-
-        Args:
-            over: what the log says when all errors are over.
-        """
+        """Know no error; ``over`` is what the log says when all errors are over."""
         self._over = over
         self._errors: dict[int, str] = {}  # by lane
         self._told_at: dict[str, float] = {}
@@ -27,9 +23,7 @@ class Trouble:
     def note(self, error: str | None, lane: int = 0) -> None:
         """Note the error of a turn; None: it had none.
 
-        Args:
-            error: the error, one line for each finding.
-            lane: of the turn; several lanes usually meet the same error.
+        An error has one line for each finding. Several lanes usually meet the same error.
         """
         if error is None:
             if self._errors.pop(lane, None) is not None and not self._errors:

@@ -45,10 +45,7 @@ def source(path: str, lua: str | None) -> loader.Source:
 def load(path: str, words: Sequence[str], release: tuple[int, int]) -> list[Handler]:
     """Return the handlers of a script, in a command.
 
-    Args:
-        path: of the script.
-        words: the manifest's words for the Lua library; empty if it has none.
-        release: of Slurm.
+    ``words`` are the manifest's for the Lua library; empty if it has none.
 
     Raises:
         LoadError: it cannot be loaded.
@@ -135,11 +132,8 @@ class Script:
     ) -> None:
         """Load it.
 
-        Args:
-            path: the file.
-            lua: the Lua that it runs on; see runtime.State.
-            release: of Slurm; (0, 0) without Slurm.
-            prepare: called with the Lua state before the script runs.
+        ``lua``: see runtime.State. Without Slurm, ``release`` is (0, 0). ``prepare`` is called with the Lua state
+        before the script runs.
 
         Raises:
             LoadError: it cannot be loaded.

@@ -48,8 +48,7 @@ def find(wanted: str | None = None) -> Lua:
 def choose(wanted: str | None = None) -> str:
     """Return the version of Lua for scripts.
 
-    Args:
-        wanted: the configured version; None for that of Slurm's own Lua plugins, otherwise the most common one.
+    It is the configured version, or else that of Slurm's own Lua plugins, otherwise the most common one.
 
     Raises:
         NoLuaError: lupa is not installed, or does not have that version.
@@ -129,7 +128,6 @@ def _library_folders() -> list[str]:
 
 
 def _multiarch() -> list[str]:
-    """Return the library folders of Debian."""
     try:
         return [f"/usr/lib/{name}" for name in os.listdir("/usr/lib") if name.endswith("-linux-gnu")]
     except OSError:

@@ -42,12 +42,7 @@ _VIEWS = {"job_desc": JobFields, "job_rec": RecordFields, "part": PartitionField
 
 @cache
 def names(kind: str, release: Release) -> Mapping[str, Field[Any]]:
-    """Return the fields that a script can read or write, with their rows.
-
-    Args:
-        kind: ``job_desc``, ``job_rec``, ``part`` or ``reservation``.
-        release: the release of Slurm.
-    """
+    """Return the fields of a job_desc, job_rec, part or reservation that scripts can read or write, with their rows."""
     return {
         name: row
         for name, row in rows(_VIEWS[kind]).items()

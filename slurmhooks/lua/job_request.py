@@ -94,8 +94,7 @@ class LuaRequest:
     def current(self, what: str) -> Any:
         """Return the request of the running call.
 
-        Args:
-            what: what the script uses, for the message if no call is running.
+        ``what`` the script uses is in the message if no call is running.
         """
         if self._job is None:
             raise StaleHandleError(f"{what} was used outside of a call")

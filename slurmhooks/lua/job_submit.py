@@ -74,11 +74,7 @@ def load(
 ) -> list[Handler]:
     """Return the two handlers of a script.
 
-    Args:
-        path: path of the script.
-        options: the settings for it.
-        release: the release of Slurm; by default that of the process.
-        prepare: called with the Lua state before the script runs.
+    ``release`` is by default that of the process. ``prepare`` is called with the Lua state before the script runs.
 
     Raises:
         LoadError: it cannot be loaded.

@@ -36,11 +36,7 @@ def reap() -> int:
 
 
 def spawn(command: bytes, writes: bool) -> tuple[Any, ...]:
-    """Start a shell command.
-
-    Args:
-        command: the command.
-        writes: whether the script writes to the command; otherwise it reads.
+    """Start a shell command; with ``writes`` the script writes to it, otherwise it reads.
 
     Returns:
         the process id, the path of Lua's end of the pipe, None, None; if it fails, None, None, a message and an errno.

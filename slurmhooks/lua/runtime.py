@@ -87,10 +87,7 @@ class LuaState:
     """
 
     def __init__(self, lua: Lua | str | None = None) -> None:
-        """Create a state with the standard libraries.
-
-        Args:
-            lua: the Lua; or a version, see finding.choose.
+        """Create a state with the standard libraries of a Lua; it may be a version, see finding.choose.
 
         Raises:
             NoLuaError: this Lua is not installed.
@@ -220,9 +217,7 @@ class LuaState:
     def compile(self, source: str, name: str) -> Any:
         """Compile a chunk that belongs to slurmhooks to a function.
 
-        Args:
-            source: the source code.
-            name: name of the chunk in messages: ``@FILE``, ``=NAME``, or the source itself.
+        ``name`` is that of the chunk in messages: ``@FILE``, ``=NAME``, or the source itself.
         """
         return self._lua.compile(to_bytes(source), name=to_bytes(name))
 

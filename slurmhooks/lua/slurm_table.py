@@ -32,11 +32,8 @@ def install(
 ) -> Any:
     """Create the table, set the global variable ``slurm`` to it, and return it.
 
-    Args:
-        state: Lua state of the script.
-        constants: further members of the table.
-        user: called with the messages of ``slurm.user_msg``; None if scripts have no such function.
-        release: of Slurm.
+    ``constants`` are further members of the table. ``user`` is called with the messages of ``slurm.user_msg``; None if
+    scripts have no such function.
     """
     table = state.table({**constants, **RESULTS})
 

@@ -46,12 +46,7 @@ class Script:
     """
 
     def __init__(self, path: str, lua: Lua | str | None, fatal: bool) -> None:
-        """Run the top level of a script.
-
-        Args:
-            path: path of the script.
-            lua: see runtime.State.
-            fatal: an error fails the callback (``failonerror``).
+        """Run the top level of a script; ``fatal``: an error fails the callback (``failonerror``).
 
         Raises:
             ScriptError: it cannot be loaded.
@@ -95,13 +90,7 @@ class Script:
         return self._state.line_of(function)
 
     def run(self, name: str, view: View, register: Register) -> int:
-        """Run a callback; return 0, or -1 if it fails.
-
-        Args:
-            name: name of the callback, without ``slurm_spank_``.
-            view: the handle.
-            register: see spank_handle.Handle.
-        """
+        """Run a callback, named without ``slurm_spank_``; return 0, or -1 if it fails."""
         function = self._function(name)
         if function is None:
             return 0
@@ -129,13 +118,7 @@ class LuaHandler(Handler):
     scripted = True
 
     def __init__(self, script: Script, name: str, contexts: tuple[str, ...]) -> None:
-        """Represent a callback.
-
-        Args:
-            script: the script.
-            name: name of the callback, without ``slurm_spank_``.
-            contexts: the contexts in which it runs.
-        """
+        """Represent a callback, named without ``slurm_spank_``, in the contexts in which it runs."""
         label = f"{script.name}:{PREFIX}{name}"
         spec, lenient = HOOKS[f"spank.{name}"], not script.fatal
         super().__init__(
@@ -158,12 +141,8 @@ def extend(
 ) -> Registry:
     """Return the handlers and options of a line of plugstack.conf, including those of its scripts.
 
-    Args:
-        registry: the handlers and options of its hook files.
-        sources: the scripts, in the order of the GLOB.
-        fatal: a script that cannot be loaded is an error (``failonerror``); otherwise it is disabled.
-        lua: see runtime.State.
-        disabled: called with a message for each disabled script; by default it is logged.
+    The scripts are in the order of the GLOB. ``fatal``: one that cannot be loaded is an error (``failonerror``);
+    otherwise it is disabled, and ``disabled`` called with a message; by default that is logged.
 
     Raises:
         LoadError: a script cannot be loaded and ``fatal`` is set, or Lua is not installed.
@@ -229,11 +208,7 @@ def handlers_of(script: Script) -> list[LuaHandler]:
 def run(handlers: Iterable[Handler], view: View, register: Register, ends: int = deadline.PROCESS) -> int:
     """Run all scripts for a callback; return 0, or -1 if one fails.
 
-    Args:
-        handlers: the handlers, in order.
-        view: the handle.
-        register: registers an option with Slurm; returns Slurm's code.
-        ends: see deadline.run.
+    ``register`` registers an option with Slurm, and returns Slurm's code. For ``ends`` see deadline.run.
     """
     code = 0
     for handler in handlers:
@@ -283,7 +258,6 @@ def _load(
 
 
 def _base(path: str) -> str:
-    """Return the name of a file without its folder."""
     return path.rpartition("/")[2]
 
 

@@ -67,9 +67,7 @@ class LuaOption(Option):
     def take(self, text: str | None, remote: bool) -> int:
         """Call the script for an option that the user gave; return its result, or -1 if it fails.
 
-        Args:
-            text: the argument; None if there is none.
-            remote: whether this process is slurmstepd.
+        Without an argument, ``text`` is None. ``remote``: this process is slurmstepd.
         """
         if not self._has_arg or (self._has_arg == 2 and text in ("", "(null)")):
             # In slurmstepd, these texts represent a missing argument.

@@ -231,12 +231,7 @@ def addresses(recipients: str) -> tuple[str, ...]:
 
 
 def digest(mails: tuple[Mail, ...], tell: Callable[[str], None]) -> Mail:
-    """Return one mail with the subjects of all; a single mail as it is.
-
-    Args:
-        mails: of a user to the same recipients, oldest first.
-        tell: logs a refused recipient.
-    """
+    """Return one mail with the subjects of all, oldest first; a single one as it is. ``tell`` logs a refusal."""
     last = mails[-1]
     jobs = len({mail.array_job_id or mail.job_id for mail in mails})
     subject = f"Slurm: {len(mails)} events of {jobs} job{'s' * (jobs > 1)}" if len(mails) > 1 else last.subject

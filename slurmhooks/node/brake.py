@@ -46,11 +46,8 @@ class Brake:
     def has_room(self, name: str, texts: Sequence[str], nodes: int, drained: Iterable[Drained]) -> bool:
         """Tell whether a node may be drained, or is among the first that may.
 
-        Args:
-            name: of the node.
-            texts: those of the checks that refuse.
-            nodes: how many the cluster has.
-            drained: the drained nodes; this one counts those that were drained before it, all if it is not drained.
+        ``texts`` are those of the checks that refuse, ``nodes`` how many the cluster has. Of the drained nodes, this
+        one counts those that were drained before it, all if it is not drained.
         """
         before = []
         for row in sorted(drained, key=lambda row: row[:2]):

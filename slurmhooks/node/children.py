@@ -36,12 +36,8 @@ def run(
 ) -> list[Result]:
     """Run checks, and return their results in the same order.
 
-    Args:
-        checks: the handlers.
-        arguments: what they get, by name.
-        seconds: what all of them may take together.
-        prepare: called in each child before its checks.
-        show: called with what checks write to their standard output and error, for the log.
+    ``seconds`` is what all of them may take together. ``prepare`` is called in each child before its checks, ``show``
+    with what they write to their standard output and error, for the log.
     """
     end = monotonic() + seconds
     results: list[Result] = []
@@ -146,7 +142,6 @@ class _Child:
             sleep(0.005)
 
     def close(self) -> None:
-        """Wait for a child that has ended."""
         posix.close(self._pipe)
         posix.close(self._output)
         if self._process:

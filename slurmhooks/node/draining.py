@@ -136,15 +136,7 @@ def settle(
 ) -> Said | None:
     """Drain or undrain the node, if that is necessary; return what has become of it, None if nothing has.
 
-    Args:
-        name: of the node.
-        texts: those of the checks that refuse; none if all pass.
-        state: of the node.
-        brake: limits the number of drained nodes.
-        slurmctld: asks it.
-        save: writes the state.
-        now: seconds since 1970.
-        pause: waits.
+    ``texts`` are those of the checks that refuse; none if all pass. ``now`` is in seconds since 1970.
 
     Raises:
         Unanswered: slurmctld does not answer; the next run tries again.
@@ -269,7 +261,6 @@ def _take_back(
     save: Callable[[], object],
     now: float,
 ) -> Said:
-    """Take our drain back."""
     if _is_ours(node, state):
         if node_states.drain_ends(node["state"], node["next_state"]):
             slurmctld.drain(name, reason.encode("utf-8", "surrogateescape"))  # which ends when the node registers

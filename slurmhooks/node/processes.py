@@ -49,9 +49,8 @@ KERNEL_THREAD = 0x00200000
 def runs(program: str, user: int | None) -> bool:
     """Tell whether a process runs a program.
 
-    Args:
-        program: the path of its file or script, or only the name of that.
-        user: the id of its real user; None: any.
+    ``program`` is the path of its file or script, or only the name of that; ``user`` the id of its real user, None:
+    any.
     """
     wanted = _Wanted(program)
     for number in posix.listdir("/proc"):

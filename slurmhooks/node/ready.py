@@ -162,7 +162,6 @@ def _value(word: str) -> object:
 
 
 def _arguments(function: Callable[..., None]) -> dict[str, str]:
-    """Return the names of the arguments of a function, and their types as its source has them."""
     return {
         name: str(kind).removesuffix(" | None") for name, kind in function.__annotations__.items() if name != "return"
     }

@@ -45,10 +45,7 @@ class Settings:
 def contexts(state: NodeMemory, slurmd: str, boot: str) -> list[str]:
     """Return why the checks run now; the state then has this slurmd and boot.
 
-    Args:
-        state: of the node.
-        slurmd: process id and start time of slurmd.
-        boot: the boot id.
+    ``slurmd`` has its process id and start time.
     """
     first = slurmd != state.slurmd
     rebooted = boot != state.boot
@@ -76,21 +73,10 @@ def run(
     now: float,
     pause: Callable[[float], None] = sleep,
 ) -> tuple[list[str], Said | None]:
-    """Run the checks that are due, and drain or undrain the node.
+    """Run the checks that are due, and drain or undrain the node; return faults for the log, and what has become of it.
 
-    Args:
-        node: the node, with the contexts of this run.
-        checks: all checks of the site.
-        state: of the node.
-        settings: of the site.
-        slurmctld: asks it.
-        save: writes the state; tells whether the next run can read it.
-        execute: runs checks with their arguments, see :func:`slurmhooks.node.children.run`.
-        now: seconds since 1970.
-        pause: waits.
-
-    Returns:
-        lines for the log about faults, and what has become of the node.
+    ``save`` writes the state, and tells whether the next run can read it. ``execute`` runs checks with their arguments,
+    see :func:`slurmhooks.node.children.run`. ``now`` is in seconds since 1970.
     """
     verdict.forget(checks, state)
     chosen = verdict.due(checks, state, node.contexts, now, children.alive)

@@ -34,12 +34,7 @@ def due(
 
     A check of which a process hangs in the kernel does not run: it would leave one more such process each time.
 
-    Args:
-        checks: all checks.
-        state: of the node.
-        contexts: those of this run.
-        now: seconds since 1970.
-        alive: tells whether a process that SIGKILL did not end is still there.
+    ``now`` is in seconds since 1970. ``alive`` tells whether a process that SIGKILL did not end is still there.
     """
     chosen = []
     here = frozenset(contexts)

@@ -37,10 +37,7 @@ def states(ask: Callable[..., str] = scontrol) -> dict[str, frozenset[str]]:
 def overtaken(hook: str, names: Iterable[str], known: dict[str, frozenset[str]]) -> str:
     """Return which nodes of a call Slurm no longer wants to be so, and what they are; "" if there are none.
 
-    Args:
-        hook: such as ``power.resume``.
-        names: the nodes.
-        known: the states of all nodes. Slurm 22.05 hides nodes of a cloud that are off.
+    ``known`` has the states of all nodes. Slurm 22.05 hides nodes of a cloud that are off.
     """
     if not known:
         return ""

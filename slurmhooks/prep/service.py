@@ -79,7 +79,6 @@ def _environment(items: dict[int, bytes], hook: str) -> Mapping[str, str]:
 
 
 def _about(environment: Mapping[str, str]) -> dict[str, object]:
-    """Return what the decision log says about a job."""
     about: dict[str, object] = {
         name: environment[f"SLURM_JOB_{variable}"]
         for name, variable in (("user", "USER"), ("account", "ACCOUNT"), ("partition", "PARTITION"), ("name", "NAME"))

@@ -23,10 +23,6 @@ OOM_SCORE = "500"
 def drop_rights(section: Workers, name: str) -> None:
     """Drop privileges permanently, in a generation, before it runs code of the site.
 
-    Args:
-        section: the plugin's section of the configuration.
-        name: name of the section, such as ``job_submit``.
-
     Raises:
         LoadError: the process cannot become the user that the section names, or the kernel refuses no_new_privs.
     """

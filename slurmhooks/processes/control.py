@@ -64,12 +64,7 @@ class Message(NamedTuple):
 
 
 def send(control: socket.socket, message: Message, flags: int = 0) -> None:
-    """Send a message.
-
-    Args:
-        control: the socket.
-        message: the message.
-        flags: MSG_DONTWAIT to raise BlockingIOError instead of waiting for a receiver.
+    """Send a message; with MSG_DONTWAIT, raise BlockingIOError instead of waiting for a receiver.
 
     Raises:
         OSError: the other side is gone.
@@ -85,9 +80,7 @@ def send(control: socket.socket, message: Message, flags: int = 0) -> None:
 def receive(control: socket.socket, flags: int = 0) -> Message | None:
     """Return the next message, which has arrived; None: the other side is gone.
 
-    Args:
-        control: the socket.
-        flags: MSG_DONTWAIT to raise BlockingIOError if there is none after all.
+    MSG_DONTWAIT raises BlockingIOError if there is none after all.
     """
     room = socket.CMSG_SPACE(16) + socket.CMSG_SPACE(_CREDENTIALS.size)
     try:

@@ -27,9 +27,6 @@ class Release:
         """Start the program of this process anew, with the same arguments, if slurmhooks has been replaced.
 
         Locks must not be held. If it is being replaced, this waits until that is done.
-
-        Args:
-            say: tells people about it.
         """
         while (found := _sources()) != self._sources:
             time.sleep(SETTLED)

@@ -113,11 +113,7 @@ def join(items: Iterable[bytes]) -> bytes:
 
 
 def split(data: bytes, most: int | None = None) -> list[bytes]:
-    """Split what :func:`join` has joined.
-
-    Args:
-        data: the items.
-        most: how many items there may be; by default any number.
+    """Split what :func:`join` has joined, at most ``most`` items; None: any number.
 
     Raises:
         RecordingError: the data is damaged.

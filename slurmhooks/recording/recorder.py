@@ -69,13 +69,8 @@ class Recorder:
     ) -> None:
         """Start the recording.
 
-        Args:
-            fd: of the file, which is empty and has no other writer; taken over.
-            tables: of the messages.
-            limits: when to end.
-            what: what is recorded, for readers of the file.
-            clock: seconds since the epoch.
-            monotonic: seconds of a clock that nobody puts back.
+        ``fd`` is of a file that is empty and has no other writer; taken over. ``what`` is recorded, for readers of the
+        file.
         """
         self._fd = fd
         self._tables = tables
@@ -223,7 +218,6 @@ class Recorder:
         return False
 
     def _finish(self, reason: str) -> None:
-        """Write the last frame and close the file."""
         self.ended = reason
         last = {"time": self._clock(), "reason": reason, "requests": self._requests, "lost": self._lost}
         data = encoded(Kind.END, json.dumps(last).encode())
@@ -242,10 +236,8 @@ class Recorder:
 def pack_report(kind: bytes, lost: int, data: bytes) -> bytes:
     """Return a report of a worker.
 
-    Args:
-        kind: REQUEST, ROWS or FACTS.
-        lost: number of requests that this worker could not report since its last report.
-        data: the encoded request, rows or facts; empty if they cannot be reported.
+    ``kind`` is REQUEST, ROWS or FACTS, ``lost`` the number of requests that this worker could not report since its last
+    report. ``data`` is empty if it cannot be reported.
     """
     return _REPORT.pack(kind, lost) + data
 

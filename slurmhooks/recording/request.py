@@ -175,12 +175,7 @@ class Redaction:
     """
 
     def __init__(self, tables: Tables, kept: Container[str] = ()) -> None:
-        """Prepare for the tables of a build.
-
-        Args:
-            tables: of the messages.
-            kept: keys of SECRETS that are to be recorded.
-        """
+        """Prepare for the tables of a build; ``kept`` are keys of SECRETS that are to be recorded."""
         self._tables = tables
         self._members = {name for secret, names in SECRETS.items() if secret not in kept for name in names}
         self._places = _places(tables, self._members)

@@ -54,9 +54,7 @@ def program(words: Sequence[str], deadline: float) -> Answer:
     The program is killed at the deadline. Processes that it has started are killed when this worker ends, because they
     belong to its process group.
 
-    Args:
-        words: an absolute path and arguments, which no shell interprets.
-        deadline: in seconds from now.
+    ``words`` are an absolute path and arguments, which no shell interprets. ``deadline`` is in seconds from now.
 
     Raises:
         UnansweredError: the program cannot be started, was ended by a signal, or has not ended by the deadline.
@@ -122,9 +120,7 @@ def web(url: str, deadline: float) -> Answer:
     A separate thread sends it, because neither a name look-up nor a slow answer can be interrupted. A thread that
     misses the deadline ends by itself later.
 
-    Args:
-        url: of http or https; redirections are not followed, and no proxy is used.
-        deadline: in seconds from now.
+    Redirections are not followed, and no proxy is used. ``deadline`` is in seconds from now.
 
     Raises:
         UnansweredError: the service cannot be reached, has not answered by the deadline, or has status 500 or above.

@@ -67,10 +67,6 @@ _LEAST = 0.6
 def of_config(path: Path, read: config.Config) -> list[Rule]:
     """Return the rules that a configuration switches on, in its order.
 
-    Args:
-        path: path of the configuration, for messages.
-        read: the configuration.
-
     Raises:
         ConfigError: with a finding for each error, which names the file, the rule and the key.
     """

@@ -104,10 +104,7 @@ def exemptions_of(
 ) -> tuple[list[Exemption], list[str]]:
     """Return the exemptions of a configuration, and a finding for each error.
 
-    Args:
-        path: path of the configuration, for messages.
-        tables: ``[[rules.exemptions]]``.
-        titles: the names of the rules that are switched on.
+    ``tables`` are ``[[rules.exemptions]]``, ``titles`` the names of the rules that are switched on.
     """
     exemptions: list[Exemption] = []
     findings: list[str] = []

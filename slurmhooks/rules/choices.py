@@ -24,9 +24,7 @@ class Choice(Place):
     def fits(self, request: Request, there: Sequence[str] | None = None) -> bool:
         """Tell whether a job meets all conditions. Without memory, it meets no condition on that.
 
-        Args:
-            request: the request.
-            there: the partitions in which it would run; None: those of the request.
+        ``there`` are the partitions in which it would run; None: those of the request.
         """
         return self.is_there(request, sure=False) and self.meets(request, sure=True, there=there)
 
@@ -34,10 +32,7 @@ class Choice(Place):
 def choose(cases: tuple[Choice, ...], request: Request, *, partition: bool = False) -> int:
     """Return which case is the first whose conditions a job meets; the number of cases if there is none.
 
-    Args:
-        cases: the cases.
-        request: the request.
-        partition: the values are partitions, whose defaults the job would have.
+    ``partition``: the values are partitions, whose defaults the job would have.
     """
     there = (split_names(case.to) if partition else None for case in cases)
     fits = (number for number, (case, names) in enumerate(zip(cases, there, strict=True)) if case.fits(request, names))

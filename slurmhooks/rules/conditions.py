@@ -159,11 +159,7 @@ class Condition(Table):
         ) and all(_within(value, *self.range_of(name), sure) for name, value in zip(SIZES, amounts, strict=True))
 
     def described(self, *, names: bool = True) -> str:
-        """Return it in words; empty if it has no key.
-
-        Args:
-            names: with the names of people, projects and the values of fields.
-        """
+        """Return it in words, with ``names`` those of people, projects and values of fields; empty if it has no key."""
         parts = [
             *_bounds("GPUs", *self.range_of("gpus")),
             *_bounds("nodes", *self.range_of("nodes")),
@@ -239,10 +235,8 @@ class Place(Condition):
 def in_groups(own: frozenset[str], groups: tuple[str, ...], *, sure: bool = False) -> bool:
     """Tell whether a user is in one of some groups.
 
-    Args:
-        own: the groups of the user; one without a name has its number as name.
-        groups: the names of the groups.
-        sure: a user who may be in one of them, because a name is missing, counts as one who is not.
+    A group of the user without a name has its number as name. ``sure``: a user who may be in one of them, because a
+    name is missing, counts as one who is not.
 
     Raises:
         Reject: the name service knows neither all groups of the user nor these.
@@ -255,9 +249,7 @@ def in_groups(own: frozenset[str], groups: tuple[str, ...], *, sure: bool = Fals
 def first_group(own: frozenset[str], groups: Iterable[str]) -> str | None:
     """Return the first of some groups in which a user is; None if the user is in none.
 
-    Args:
-        own: the groups of the user; one without a name has its number as name.
-        groups: the names of the groups.
+    A group of the user without a name has its number as name.
 
     Raises:
         Reject: before that is one that the name service does not know, as it does not know all groups of the user.

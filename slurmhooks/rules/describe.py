@@ -62,7 +62,6 @@ def _default(value: Any, schema: dict[str, Any]) -> str:
 
 
 def _value(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
-    """Describe the values of a key in words."""
     if "$ref" in schema:
         return "table"
     options = [option for option in schema.get("anyOf", ()) if option.get("type") != "null"]
@@ -155,9 +154,7 @@ def reference() -> str:
 def guide(rules: Iterable[Rule], read: Config) -> str:
     """Return the page that a site gives to its users: what the rules in force do, in the order in which they run.
 
-    Args:
-        rules: those that are switched on.
-        read: the configuration, whose modes and shares replace those of rules.
+    The modes and shares of the configuration replace those of rules.
     """
     parts = [
         "# Rules for jobs\n",

@@ -74,12 +74,7 @@ class Expected(BaseModel):
 
 
 def of_config(path: Path, tables: Sequence[dict[str, Any]]) -> tuple[list[Expected], list[str]]:
-    """Return the cases of a configuration, and a finding for each error.
-
-    Args:
-        path: path of the configuration, for messages.
-        tables: ``[[rules.cases]]``.
-    """
+    """Return the cases (``[[rules.cases]]``) of a configuration, and a finding for each error."""
     cases: list[Expected] = []
     findings: list[str] = []
     for number, table in enumerate(tables, 1):

@@ -28,11 +28,7 @@ class InvalidMapError(Exception):
 
 
 def filled(folder: Path, table: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a rule with the content of its map file in place of the name.
-
-    Args:
-        folder: of slurmhooks.toml.
-        table: the rule.
+    """Return a rule with the content of its map file, in the folder of slurmhooks.toml, in place of the name.
 
     Raises:
         InvalidMapError: the file cannot be read, or is no map.

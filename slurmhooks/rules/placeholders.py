@@ -33,11 +33,8 @@ class Values(dict[str, object]):
     ) -> None:
         """Store where values are found.
 
-        Args:
-            request: the request.
-            option: the field in OPTIONS that the message names as {option}.
-            limiting: returns the partitions of the job that the rule is for.
-            values: those of the placeholders that only this message has.
+        ``option`` is the field in OPTIONS that the message names as {option}. ``limiting`` returns the partitions of
+        the job that the rule is for. ``values`` are those of the placeholders that only this message has.
         """
         super().__init__(values)
         self._request = request

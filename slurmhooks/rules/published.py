@@ -127,10 +127,8 @@ class Guide(BaseModel):
 def guide(rules: Iterable[Rule], read: Config, *, names: bool = False) -> Guide:
     """Return the document.
 
-    Args:
-        rules: those that are switched on.
-        read: the configuration, whose modes and shares replace those of rules.
-        names: whether to publish the accounts, groups and users that rules are for.
+    The modes and shares of the configuration replace those of rules. ``names``: also publish the accounts, groups and
+    users that rules are for.
     """
     rollouts = read.rollouts()
     noticed = [
@@ -170,7 +168,6 @@ def _rule(rule: Rule, mode: Literal["enforce", "warn", "partly"], names: bool) -
 
 
 def _cases(rule: Rule) -> list[Table]:
-    """Return the tables inside a rule."""
     return [case for key in rule.inner for case in getattr(rule, key)]
 
 

@@ -23,11 +23,7 @@ __all__ = ["FIELDS", "Amount", "asked", "bounds", "exceeds", "lacks", "limit_tim
 
 
 def bounds(request: Request, *, nodes: bool = False) -> Bounds:
-    """Return the bounds of a request.
-
-    Args:
-        request: the request.
-        nodes: ask slurmctld for all nodes, so that no bound is larger than what they have.
+    """Return the bounds of a request; with ``nodes``, none is larger than what slurmctld's nodes have.
 
     Raises:
         NotationError: a list in the request is invalid.
@@ -38,9 +34,7 @@ def bounds(request: Request, *, nodes: bool = False) -> Bounds:
 def time_limit(request: Request, names: Collection[str]) -> Range:
     """Return the time limit in minutes that a job gets: its own, or what Slurm gives in those of its partitions.
 
-    Args:
-        request: the request.
-        names: the partitions that count, if the job may run in any of them; otherwise all of its partitions do.
+    ``names`` are the partitions that count, if the job may run in any of them; otherwise all of its partitions do.
     """
     return computing.times(request.job, request.record, names)
 
@@ -87,10 +81,7 @@ def exceeds(request: Request, amount: Amount, ceiling: int) -> bool:
     If a submission leaves the number of nodes to Slurm, and fewer nodes keep it below the ceiling, it gets the largest
     such number as its maximum. slurmctld is asked for its nodes only if the request alone does not decide.
 
-    Args:
-        request: the request.
-        amount: returns from bounds what is limited.
-        ceiling: the ceiling.
+    ``amount`` returns from bounds what is limited.
     """
     known = computing.of_request(request.job, request.record, nodes=False)  # of most jobs, all that is needed
     if amount(known) <= ceiling or amount(bounds(request, nodes=True)) <= ceiling:
@@ -127,11 +118,7 @@ def _narrowed(request: Request, amount: Amount, ceiling: int) -> bool:
 def asked(request: Request, of: Callable[[Bounds], Range], option: str, show: Callable[[int], str] = str) -> str:
     """Return in words how much a job could get, and if it leaves that to Slurm, which option decides it.
 
-    Args:
-        request: the request.
-        of: returns the amount from bounds.
-        option: the option.
-        show: returns a number in words.
+    ``of`` returns the amount from bounds, ``show`` a number in words.
     """
     known = bounds(request, nodes=True)
     amount = of(known)

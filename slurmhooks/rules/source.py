@@ -30,12 +30,7 @@ if TYPE_CHECKING:
 
 
 def sources(read: Config, path: Path) -> list[loader.Source]:
-    """Return the rules of a configuration as a list for the loader.
-
-    Args:
-        read: the configuration.
-        path: its path.
-    """
+    """Return the rules of a configuration as a list for the loader."""
     return [loader.Source(path=str(path), read=lambda _: handlers(read, path))]
 
 
@@ -155,9 +150,7 @@ def _function(
 def _lacking(handler: Handler, *, default: bool) -> list[str]:
     """Return a finding if a handler needs from slurmctld what this build cannot provide, with the remedy.
 
-    Args:
-        handler: of a rule.
-        default: the rule must know the default partition.
+    ``default``: the rule must know the default partition.
     """
     tables = installed()
     missing = set(PRIVATE_ARGUMENTS.intersection(handler.names))

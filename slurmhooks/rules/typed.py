@@ -269,10 +269,8 @@ class Pattern:
     def meets(self, value: Any, *, sure: bool = False) -> bool:
         """Tell whether a value of the field is, or has, one of these; of flags in one of these, it must have all.
 
-        Args:
-            value: the value.
-            sure: of names among which Slurm chooses, all must be meant; the name of a license or TRES means one of it,
-                and otherwise any number.
+        ``sure``: of names among which Slurm chooses, all must be meant; the name of a license or TRES means one of it,
+        and otherwise any number.
         """
         if self._is_flags:
             return any(bool(value) == bool(each) and value & each == each for each in self._values)
@@ -317,10 +315,7 @@ def items(name: str, value: Any) -> Sequence[Any]:
 def spelled(name: str, item: str, *, loosely: bool = False) -> set[str]:
     """Return a part of a list as it is, and in the other notations that mean the same to Slurm.
 
-    Args:
-        name: the field.
-        item: the part.
-        loosely: also return the name of a license or TRES alone if that means another number.
+    ``loosely``: also return the name of a license or TRES alone if that means another number.
     """
     if len(item) > LONGEST:
         return {item}

@@ -151,10 +151,8 @@ def _place(rootfs: str) -> str:
 def _open_place(place: str, known: Sequence[int] | None = None) -> int:
     """Open the folder with the copies.
 
-    Args:
-        place: its path.
-        known: its device and inode number; root may have given it to the user of the container. None: it is made, if it
-            does not exist, and must be this user's alone.
+    ``known`` are its device and inode number; root may have given it to the user of the container. None: it is made, if
+    it does not exist, and must be this user's alone.
 
     Raises:
         StagingError: that is not possible, others can enter it, or it is another one.

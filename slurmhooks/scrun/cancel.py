@@ -21,9 +21,8 @@ _cancelled = False
 def attach(quickly: Callable[[], bool] | None, slowly: Callable[[], bool] | None = None) -> None:
     """Set the functions that check; for the entry point and the testing kit.
 
-    Args:
-        quickly: a check that costs nothing; None: never cancelled.
-        slowly: a check that asks another process; called at most every two seconds, first after two seconds.
+    ``quickly`` costs nothing; None: never cancelled. ``slowly`` asks another process; it is called at most every two
+    seconds, first after two seconds.
     """
     global _check_quickly, _check_slowly, _next, _cancelled
     _check_quickly, _check_slowly = quickly, slowly

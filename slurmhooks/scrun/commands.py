@@ -52,18 +52,12 @@ class CommandResult:
 
 
 def run(command: bytes, environment: Mapping[bytes, bytes], cancelled: Callable[[], bool]) -> tuple[int, bytes]:
-    """Run a shell command in its own process group, and wait for it.
+    """Run a shell command in its own process group, and wait for it; return status and output.
 
     Standard input is empty. Standard output and error are one stream, which is read to its end: as in scrun, processes
     that the command left in the background are waited for, too.
 
-    Args:
-        command: the text for ``/bin/sh -c``.
-        environment: the whole environment.
-        cancelled: called from time to time; if it returns true, the process group is killed.
-
-    Returns:
-        status and output.
+    ``cancelled`` is called from time to time; if it returns true, the process group is killed.
 
     Raises:
         CancelledError: ``cancelled`` returned true.

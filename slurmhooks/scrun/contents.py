@@ -32,9 +32,7 @@ NOT_OURS = {errno.EPERM, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
 def open_file(name: str, parent: int | None = None) -> int:
     """Open a regular file for reading.
 
-    Args:
-        name: a path, see :func:`find`; with ``parent`` a single component, which must not be a symbolic link.
-        parent: descriptor of the folder, or None.
+    ``name`` is a path, see :func:`find`; with ``parent`` a single component, which must not be a symbolic link.
     """
     if parent is None:
         with opened(find(name)) as handle:
@@ -65,14 +63,9 @@ def make_copy(
 ) -> None:
     """Make a new file with the content and properties of an open file.
 
-    Args:
-        reading: descriptor of the file to copy.
-        name: name of the new file; FileExistsError if the name exists.
-        parent: descriptor of the folder of the new file.
-        between: called after each chunk except the last, with its size.
-        chunk: bytes to copy at a time.
-        keeps: status of the file that is replaced, whose owner and mode the new one gets, without extended attributes.
-            None: it gets those of the open file.
+    If the name exists, FileExistsError is raised. ``between`` is called after each chunk except the last, with its
+    size. ``keeps`` is the status of the file that is replaced, whose owner and mode the new one gets, without extended
+    attributes. None: it gets those of the open file.
     """
     status = os.fstat(reading)
     # Other users must not read the file before it has its owner and mode.
@@ -94,10 +87,8 @@ def copy_properties(source: int | None, target: int | str, status: os.stat_resul
     As with ``cp -a``, the setuid, setgid and sticky bits are kept only if owner and group are: a copy of another user's
     setuid program must not run as the user who copied it.
 
-    Args:
-        source: descriptor of the original, for its extended attributes; None: do not copy them.
-        target: descriptor of the copy, or a path to it that has no symbolic link of a tree.
-        status: status of the original.
+    ``source`` is the original, for its extended attributes; None: do not copy them. A path ``target`` has no symbolic
+    link of a tree.
     """
     mode = kept_mode(status, _change_owner(target, status))
     if source is not None:

@@ -60,13 +60,8 @@ def copy_opened_file(
 ) -> None:
     """Copy an open file into an open folder; see :func:`copy_file`.
 
-    Args:
-        reading: descriptor of the file.
-        name: name of the copy.
-        parent: descriptor of the folder of the copy.
-        shown: paths of the file and the copy, for messages.
-        cancelled: see :func:`copy_file`.
-        keeps: see :func:`~slurmhooks.scrun.contents.make_copy`.
+    ``shown`` are paths of the file and the copy, for messages. For ``keeps`` see
+    :func:`~slurmhooks.scrun.contents.make_copy`.
     """
 
     def check(_done: int) -> None:

@@ -41,10 +41,7 @@ def identity(status: os.stat_result) -> Identity:
 def open_folder(name: str, parent: int, *, writable: bool = False) -> int:
     """Open a folder in another one; fails for a symbolic link.
 
-    Args:
-        name: a single component.
-        parent: descriptor of the parent.
-        writable: first give the owner of the folder all permissions, if this user may.
+    ``writable``: first give the owner of the folder all permissions, if this user may.
     """
     with opened(os.open(name, HANDLE | os.O_DIRECTORY, dir_fd=parent)) as handle:
         mode = stat.S_IMODE(os.fstat(handle).st_mode)
@@ -155,10 +152,7 @@ class Walk:
         """Visit a folder after the folders in it; the parent of the top folder is None."""
 
     def run(self, *tops: int) -> None:
-        """Walk through the trees.
-
-        Args:
-            tops: descriptors of the top folders, which stay open.
+        """Walk through the trees below top folders, whose descriptors stay open.
 
         Raises:
             StagingError: an operation failed; the text names the folder.

@@ -43,9 +43,7 @@ def find(path: str, *, make: int | None = None) -> int:
 
     An ordinary user follows all links, as the kernel permits. Root refuses links of other users.
 
-    Args:
-        path: the path; a relative one starts in the current folder.
-        make: create missing folders, the last one with this mode. None: do not.
+    A relative path starts in the current folder. ``make``: create missing folders, the last one with this mode.
 
     Raises:
         OSError: the path does not exist or cannot be created, or there is a link that root does not follow.

@@ -63,10 +63,7 @@ class Container:
     def __init__(self, values: dict[str, Any], job_env: dict[str, str], ask: Ask) -> None:
         """Make the view; for the entry point.
 
-        Args:
-            values: values of the attributes above.
-            job_env: environment of the job; writes of handlers are applied to it when all handlers have passed.
-            ask: calls a function of scrun.
+        Writes of handlers are applied to ``job_env`` when all handlers have passed. ``ask`` calls a function of scrun.
         """
         self._values = values
         self._writes: dict[str, bytes] = {}

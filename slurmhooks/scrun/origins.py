@@ -92,10 +92,7 @@ def origin_of(source: str) -> Origin | None:
 def origin_again(source: str, expected: Sequence[int] | None, copied: str) -> Origin:
     """Open the source of a bind mount that another process has copied.
 
-    Args:
-        source: the path.
-        expected: device and inode of the folder that was copied, or of the folder of the file. None: unknown.
-        copied: path of the copy, for messages.
+    ``expected`` are device and inode of the folder that was copied, or of the folder of the file. None: unknown.
 
     Raises:
         StagingError: there is another folder at that path now, or nobody knows which one was copied.

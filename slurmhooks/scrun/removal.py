@@ -58,17 +58,10 @@ def remove_tree(path: Path) -> None:
 
 
 def remove_at(name: str, parent: int, shown: str, expected: Identity | None = None, keep: Keep | None = None) -> bool:
-    """Remove an entry of a folder; if it is a folder, with everything in it.
+    """Remove an entry of a folder, and everything in it; tell whether it was removed, or something in it stays.
 
-    Args:
-        name: name of the entry.
-        parent: descriptor of the folder.
-        shown: path of the entry, for messages.
-        expected: identity of the folder to remove; an entry with another identity is not removed. None: any entry.
-        keep: tells of what is in a folder, by its path in it, whether it stays, and with it the folders above it.
-
-    Returns:
-        whether the entry was removed; False: something in it stays.
+    ``expected`` is the identity of the folder to remove; another one is not removed. ``keep`` tells of what is in a
+    folder, by its path in it, whether it stays, and with it the folders above it.
     """
     if expected is None and not is_folder(name, parent):
         os.unlink(name, dir_fd=parent)
@@ -197,11 +190,8 @@ def refuse_kept(name: str, parent: int, shown: str, keep: Keep) -> None:
 def replace(name: str, parent: int, make: Callable[[str], None], *, displace: bool = False) -> None:
     """Create an entry that is not a folder; an existing entry is replaced when the new one is complete.
 
-    Args:
-        name: name of the entry.
-        parent: descriptor of its folder.
-        make: creates the complete entry under a given name; raises FileExistsError if the name exists.
-        displace: also replace a folder, with everything in it.
+    ``make`` creates the complete entry under a given name, or raises FileExistsError if the name exists. ``displace``:
+    also replace a folder, with everything in it.
 
     Raises:
         IsADirectoryError: a folder exists, and ``displace`` is not set.
@@ -255,10 +245,7 @@ def _mode_of_file(name: str, parent: int) -> int | None:
 def make_folder(name: str, parent: int, *, displace: bool = False) -> int:
     """Open a folder for writing; create it if it does not exist.
 
-    Args:
-        name: name of the folder.
-        parent: descriptor of its parent.
-        displace: replace an existing entry that is not a folder.
+    ``displace``: replace an existing entry that is not a folder.
 
     Raises:
         NotADirectoryError: another entry exists, and ``displace`` is not set.

@@ -96,13 +96,7 @@ class TreeCopy(Walk):
         self._batches: queue.Queue[Batch | None] = queue.Queue()
 
     def copy(self, source: int, target: int, workers: int) -> None:
-        """Copy a tree; see copy_tree.
-
-        Args:
-            source: descriptor of the folder.
-            target: descriptor of the folder to fill.
-            workers: number of threads, including the calling one.
-        """
+        """Copy a tree between open folders in ``workers`` threads, including the calling one; see copy_tree."""
         if os.path.samestat(os.fstat(source), os.fstat(target)):
             raise StagingError(f"{self.shown!r} is {self.target!r}: a folder is not copied into itself")
         self.copier.top = target

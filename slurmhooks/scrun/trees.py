@@ -102,18 +102,11 @@ def copy_opened_tree(
 ) -> dict[str, int]:
     """Copy the content of an open folder into another one; see :func:`copy_tree`.
 
-    Args:
-        source: descriptor of the folder.
-        target: descriptor of the folder to fill.
-        shown: path of the source, for messages.
-        shown_target: path of the target, for messages.
-        update: see :func:`copy_tree`.
-        copied_at: if the source is a copy, the time when it was complete, by the clock of its file system: files that
-            have not changed since are skipped.
-        originals: the result of the call that made the source. In other folders, which were renamed or added since,
-            no file is skipped: renaming a folder does not change the times of its files. If the source itself is
-            another folder, the target keeps its owner and mode, as the folder below a mount does.
-        without: paths in the source that are left out, with everything in them.
+    ``copied_at``: if the source is a copy, the time when it was complete, by the clock of its file system: files that
+    have not changed since are skipped. ``originals`` is the result of the call that made the source. In other folders,
+    which were renamed or added since, no file is skipped: renaming a folder does not change the times of its files. If
+    the source itself is another folder, the target keeps its owner and mode, as the folder below a mount does.
+    ``without`` are paths in the source that are left out, with everything in them.
 
     Returns:
         the inode numbers of the folders of the target, by their paths in it.

@@ -23,12 +23,7 @@ FILE_NAME = ".checked"
 
 
 def sealed(read: Checked, sources: str) -> bytes:
-    """Return the content of the file.
-
-    Args:
-        read: what has been checked.
-        sources: the hash of the sources of the build.
-    """
+    """Return the content of the file."""
     content = dumps(read, 5)
     return _head(sources, content) + content
 

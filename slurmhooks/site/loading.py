@@ -76,10 +76,8 @@ class Configured(Named):
     def give_modes(self, registry: Registry, hooks: Container[str] | None = None) -> list[str]:
         """Give handlers the modes of the configuration; return findings about these modes, and about what is required.
 
-        Args:
-            registry: what :meth:`load` has returned.
-            hooks: those that this process calls; default: all, and everything that the configuration names has been
-                loaded. If none of them has modes, the process may not have loaded it, such as a Lua script.
+        ``hooks`` are those that this process calls; default: all, and everything that the configuration names has been
+        loaded. If none of them has modes, the process may not have loaded it, such as a Lua script.
         """
         from slurmhooks.handlers.registry import missing
         from slurmhooks.handlers.rollouts import assign
@@ -112,11 +110,7 @@ def of_config(
 ) -> Configured:
     """Return what a configuration names.
 
-    Args:
-        link: path of the file, which may be a link.
-        scripts: adds what the configuration names in other languages.
-        whole: see slurmhooks.site.sources.located_config().
-        checked: see there.
+    ``scripts`` adds what it names in other languages; for the others see slurmhooks.site.sources.located_config().
 
     Raises:
         ConfigError: it is invalid, or another user could have written it.
@@ -212,11 +206,8 @@ def _limited(named: Configured) -> Configured:
 def of_point(point: str, *, known: bytes | None, read: Read | None = None) -> Named:
     """Return what a plugin point without a line in plugstack.conf names.
 
-    Args:
-        point: its name, in the manifest and in the configuration.
-        known: the manifest, as C has read it; None: there is none.
-        read: returns the handlers of the site's Lua script; called with its path and the manifest's words for its Lua
-            library.
+    ``known`` is the manifest, as C has read it; None: there is none. ``read`` returns the handlers of the site's Lua
+    script; it gets its path and the manifest's words for its Lua library.
 
     Raises:
         ConfigError: the configuration is invalid.

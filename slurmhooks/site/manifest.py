@@ -56,10 +56,7 @@ def records(content: bytes, args: Sequence[str], point: str | None = None) -> li
 
     The place and size of a hook file's content are replaced by this.
 
-    Args:
-        content: of the manifest.
-        args: the arguments of the line of plugstack.conf.
-        point: one of :data:`POINTS`, in place of a line.
+    ``args`` are those of the line of plugstack.conf; ``point``, one of :data:`POINTS`, is in place of a line.
     """
     rows: list[list[str]] | None = None
     inside = exact = False
@@ -112,11 +109,7 @@ def sources(rows: Sequence[Sequence[str]]) -> list[Source]:
 
 
 def of_scripts(rows: Sequence[Sequence[str]]) -> tuple[Sequence[str], list[str]]:
-    """Return the words of the Lua library for the scripts of a line, and the names of its options in the order of C.
-
-    Args:
-        rows: the records of the line, see :func:`records`.
-    """
+    """Return the words of the Lua library for the scripts of a line, and the names of its options in the order of C."""
     lua = next((words[1:] for words in rows if words[0] == "lua"), ())
     return lua, [words[4] for words in rows if words[0] == "option"]
 

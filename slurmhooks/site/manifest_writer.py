@@ -73,11 +73,8 @@ class Point:
 def render(lines: Iterable[ManifestLine], slurm_version: int, sources: str, points: Iterable[Point] = ()) -> bytes:
     """Return a manifest.
 
-    Args:
-        lines: all lines of plugstack.conf that name the plugin.
-        slurm_version: SLURM_VERSION_NUMBER of the installed plugin.
-        sources: the hash of the sources that it was built from.
-        points: the plugin points with records; any other plugin point reads the configuration itself.
+    ``slurm_version`` is SLURM_VERSION_NUMBER of the installed plugin, ``sources`` the hash of the sources that it was
+    built from. A plugin point that is not in ``points`` reads the configuration itself.
     """
     rows = []
     texts = _Texts()

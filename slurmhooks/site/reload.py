@@ -41,13 +41,9 @@ def load(
 ) -> tuple[Config, Registry]:
     """Load what a configuration names.
 
-    Args:
-        path: the configuration file.
-        watch: records the configuration and the handlers.
-        check: returns further findings about a set of handlers in this process.
-        scripts: returns the sources in other languages that the configuration names; they precede the hook files.
-        hooks: the hooks that this process calls; only their handlers are recorded.
-        prepare: called before any code of the site runs.
+    ``watch`` records the configuration, and the handlers of ``hooks``, which this process calls. ``check`` returns
+    further findings about a set of handlers in this process, ``scripts`` the sources in other languages that the
+    configuration names; they precede the hook files. ``prepare`` is called before any code of the site runs.
 
     Raises:
         ConfigError: the configuration is invalid, or cannot be read.

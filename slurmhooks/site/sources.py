@@ -97,11 +97,8 @@ def located_config(link: Path, *, whole: bool = True, checked: ReadChecked | Non
 
     The model, whose import is slow, reads only what slurmhooks.config.plain does not read, and says what is invalid.
 
-    Args:
-        link: the path, which may be a link.
-        whole: also what only job_submit's workers, health checks and commands read, such as rules; otherwise it is as
-            if the file had none.
-        checked: returns what was checked at deployment, or why it cannot be used.
+    ``whole``: also what only job_submit's workers, health checks and commands read, such as rules; otherwise it is as
+    if the file had none. ``checked`` returns what was checked at deployment, or why it cannot be used.
 
     Raises:
         ConfigError: it is invalid, cannot be read, or is a dangling link; or another user could have written it.
@@ -209,10 +206,7 @@ def _refuse_hidden(path: str) -> None:
 def lacks(config: str | None, pattern: str | None, folder: str | None) -> bool:
     """Tell whether a set, or the sources, do not have what a line of plugstack.conf names.
 
-    Args:
-        config: ``config=`` of the line.
-        pattern: its GLOB.
-        folder: the set; None: the sources.
+    Without ``folder``, that of the set, the sources count.
     """
     if pattern is not None:
         path = absolute(pattern, folder)
@@ -228,9 +222,7 @@ def lacking(args: Sequence[str]) -> str:
 def absolute(pattern: str, folder: str | None) -> str:
     """Return the absolute path of a GLOB of plugstack.conf.
 
-    Args:
-        pattern: the GLOB.
-        folder: the set in force, to which it is relative; None: it is relative to slurm.conf.
+    A GLOB is relative to ``folder``, the set in force; None: it is relative to slurm.conf.
     """
     if folder is not None:
         return home.placed(pattern.removeprefix(f"{FORMER}/"), folder)
@@ -255,12 +247,6 @@ def lua_version() -> str | None:
 
 
 def script_of(point: str, path: Path, config: Config) -> str | None:
-    """Return the path of the site's own Lua script for a plugin point; None if the configuration names none.
-
-    Args:
-        point: ``job_submit``, ``scrun`` or ``cli_filter``: the table of the configuration.
-        path: of the configuration.
-        config: its content.
-    """
+    """Return the site's own Lua script for job_submit, scrun or cli_filter; None if the configuration names none."""
     name: str | None = getattr(config, point).lua
     return None if name is None else home.placed(name, str(path.parent))

@@ -86,7 +86,6 @@ def _given(name: str, text: object) -> tuple[str, str]:
 
 
 def _new_values(fields: Mapping[str, Any]) -> str:
-    """Return new values as a text for the log."""
     return ", ".join(f"{name}={quoted(value)}" for name, value in fields.items())
 
 

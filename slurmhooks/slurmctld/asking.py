@@ -81,9 +81,7 @@ class Asking:
     def pages(self, place: int, conditions: Iterable[Item] = ()) -> Iterator[tuple[list[Item], bool]]:
         """Return the structs of a table as items, page by page, each page with whether it is the last one.
 
-        Args:
-            place: the number of the table.
-            conditions: see :meth:`conditions`; or which members the structs are to have.
+        ``conditions`` may also be which members the structs are to have.
         """
         start = 0
         end: list[Item] = []
@@ -102,9 +100,7 @@ class Asking:
     def count(self, place: int, items: Iterable[Item]) -> dict[bytes, tuple[int, int]]:
         """Return how many structs there are of each kind, and as how many jobs these count.
 
-        Args:
-            place: the number of the table.
-            items: the members whose values make a kind, and conditions.
+        ``items`` are the members whose values make a kind, and conditions.
         """
         items = list(items)
         found: dict[bytes, tuple[int, int]] = {}
@@ -150,17 +146,13 @@ class Asking:
     def struct(self, tag: int, value: bytes, fetch: Callable[[int], bytes] | None = None) -> Struct:
         """Return a struct of the request.
 
-        Args:
-            tag: the number of its table.
-            value: the packed struct.
-            fetch: returns long members when they are read; by default slurmctld is asked for them.
+        ``fetch`` returns long members when they are read; by default slurmctld is asked for them.
         """
         if not tag < len(self.tables.tables):
             raise MessageError("a struct of no table")
         return Struct(self.tables.tables[tag], value, self, fetch or (lambda place: self._member(tag, place)))
 
     def _member(self, tag: int, place: int) -> bytes:
-        """Return a long member of the request."""
         for _, value in self.ask(What.MEMBER, tag, place).items:
             return value
         raise MessageError("a member was not answered")

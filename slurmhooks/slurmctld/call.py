@@ -112,12 +112,7 @@ class Call:
     exempt: str | None = None
 
     def __init__(self, hook: str, view: View | None) -> None:
-        """Begin now.
-
-        Args:
-            hook: name of the hook.
-            view: the argument that handlers can write to, if there is one. None of them has run yet.
-        """
+        """Begin now, before any handler; ``view`` is the argument that they can write to, if there is one."""
         self.hook = hook
         self.time = time.time()
         self.steps: list[Step] = []

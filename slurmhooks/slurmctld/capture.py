@@ -80,7 +80,6 @@ class Recording:
         return answer
 
     def _change(self, number: int) -> None:
-        """Start or stop keeping requests."""
         self._number = number
         if self._capture is not None:
             self._followers.remove(self._follow)
@@ -102,7 +101,6 @@ class Recording:
             self._rows.remove(table)
 
     def _follow(self, call: Call) -> None:
-        """Report a call that has been answered."""
         kept, self._kept = self._kept, None
         if self._capture is not None and kept is not None:
             recorded = self._capture.recorded(call, *kept)

@@ -32,12 +32,8 @@ def add_changes(step: dict[str, Any], struct: Struct, before: Any, after: Any, s
     ``environment.HOME``, and of the arguments; ``hidden`` has the names of the secret fields that have changed, which
     are not read.
 
-    Args:
-        step: the part of the report about the handler that is a dictionary.
-        struct: the request as it was received.
-        before: a savepoint from before the handler; None: the request as it was received.
-        after: a savepoint from after the handler.
-        shown: how values are reported.
+    ``step`` is the part of the report about the handler that is a dictionary. ``before`` is a savepoint from before it;
+    None: the request as it was received.
     """
     if before is None:
         before = NOTHING
@@ -72,7 +68,6 @@ def add_changes(step: dict[str, Any], struct: Struct, before: Any, after: Any, s
 def _add_texts(
     step: dict[str, Any], struct: Struct, before: Any, after: Any, secret: frozenset[str], hidden: list[str]
 ) -> None:
-    """Add what a handler has changed in arguments and environments, or the names of that."""
     (old_words, old_mappings), (words, mappings) = before, after
     changes: dict[str, Any] = {}
     if old_words != words and "argv" in secret:

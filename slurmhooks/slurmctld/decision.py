@@ -101,7 +101,6 @@ def _step(struct: Struct | None, step: Step, shown: LoggedFields) -> list[Any]:
 
 
 def _add_verdict(result: dict[str, Any], step: Step) -> None:
-    """Add to a report how a handler did not pass."""
     code, text, error_id = _verdict_of(step)
     if code is not None:
         result["code"] = code

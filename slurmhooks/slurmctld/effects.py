@@ -123,11 +123,8 @@ def unlike(has: Mapping[str, Any], fields: Mapping[str, Any]) -> list[str]:
 def outcome(action: Action, before: Mapping[str, Any], after: Any, wrong: str | None) -> tuple[str, str]:
     """Return what an action has done, and if that is not all of it or not certain, why.
 
-    Args:
-        action: the action, which has been taken.
-        before: for "update", the values of its job or node right before.
-        after: the row now; None if there is none.
-        wrong: the error that slurmctld has answered; None: none.
+    ``before`` has, for "update", the values of its job or node right before; ``after`` is the row now, ``wrong`` the
+    error that slurmctld has answered.
     """
     done = DONE[action.kind]
     if action.kind == "update" and after is not None:

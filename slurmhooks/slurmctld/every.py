@@ -171,7 +171,6 @@ class Rules:
         mode: str = ENFORCE,
         about: str = "",
     ) -> None:
-        """Report a run or an action to decision log and metrics."""
         if reporting.reporter is None:
             return
         took = max(0, nanoseconds // 1000)

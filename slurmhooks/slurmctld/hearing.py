@@ -45,7 +45,6 @@ class _Question:
         self.deadline = time.monotonic() + SECONDS
 
     def close(self) -> None:
-        """End the process."""
         process.kill(self.pid)
         os.waitpid(self.pid, 0)
         self.socket.close()
@@ -67,9 +66,7 @@ def heard(
 
     Processes end with the iterator, which must be closed or exhausted. The first ones start with its first step.
 
-    Args:
-        jobs: ids of batch jobs, with the node of each script.
-        has_begun: asks a node about a job; may take long.
+    ``jobs`` are ids of batch jobs, with the node of each script. ``has_begun`` asks a node about a job; may take long.
     """
     of_node: dict[str, list[int]] = {}
     for job, node in jobs:

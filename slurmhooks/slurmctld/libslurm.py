@@ -47,10 +47,8 @@ class Slurm:
     def note(self, target: str, job_id: int, comment: str) -> str | None:
         """Set the admin_comment of a job; return why that failed, or None. May wait for slurmctld.
 
-        Args:
-            target: the job, as users write it.
-            job_id: of its row.
-            comment: a reason as one line, beside what is in the comment already.
+        ``target`` is the job as users write it, ``comment`` a reason as one line, beside what is in the comment
+        already.
         """
         code, job = self._named(target, job_id)
         return self._error(code or self._library.slurmhooks_note(job, _bytes(comment)))

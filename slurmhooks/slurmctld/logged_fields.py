@@ -57,12 +57,7 @@ class LoggedFields:
     """
 
     def __init__(self, tables: Tables | None, secret: frozenset[str] = frozenset()) -> None:
-        """Prepare.
-
-        Args:
-            tables: of the build; None: no fields are known.
-            secret: see the class; only for a worker.
-        """
+        """Prepare; without the tables of the build, no fields are known. ``secret`` is for workers, see the class."""
         self._about: dict[str, list[Row]] = {}
         self._members: dict[str, list[str]] = {}
         writable: dict[str, list[Field[Any]]] = {}
@@ -84,10 +79,7 @@ class LoggedFields:
     def about(self, table: str, struct: Packed, writes: Mapping[str, Any]) -> list[Reported]:
         """Return the values of the fields that distinguish a job from others; None if one was not sent.
 
-        Args:
-            table: of the struct.
-            struct: a request or a record.
-            writes: raw values by member that replace those of the struct.
+        ``writes`` are raw values by member that replace those of the struct.
         """
         values: list[Reported] = []
         for member in self._members[table]:

@@ -71,12 +71,10 @@ class View:
 
     @property
     def _struct(self) -> Struct:
-        """The struct that slurmctld sent."""
         return self._state.struct
 
     @property
     def _writes(self) -> dict[str, Any]:
-        """Staged raw values by member."""
         return self._state.writes
 
     if not TYPE_CHECKING:

@@ -38,10 +38,8 @@ class Notices:
     def __init__(self, messages: list[str], sender: int | None, reader: Callable[[], int]) -> None:
         """Prepare for the handlers of a call.
 
-        Args:
-            messages: to the user, so far.
-            sender: user id of who reads them; None: not known.
-            reader: tells who reads the answer: NO_READER, SOME_READER or READER.
+        ``sender`` is the user id of who reads them; None: not known. ``reader`` tells who reads the answer: NO_READER,
+        SOME_READER or READER.
         """
         self._messages = messages
         self._sender = sender

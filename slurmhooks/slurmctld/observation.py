@@ -65,9 +65,7 @@ class Observation(NamedTuple):
 def deferred(structs: Sequence[Packed], most: int) -> dict[tuple[int, int], bytes]:
     """Ask slurmctld for the deferred members of a request, and return them.
 
-    Args:
-        structs: of the request.
-        most: maximum total bytes; members beyond this are left out.
+    Members beyond ``most`` bytes in total are left out.
     """
     members: dict[tuple[int, int], bytes] = {}
     for number, struct in enumerate(structs):

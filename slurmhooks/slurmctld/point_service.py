@@ -151,14 +151,8 @@ class PointService:
     ) -> tuple[Outcome, list[str]]:
         """Run the handlers of a hook in a call of its own; return the outcome, and what they told the user besides it.
 
-        Args:
-            hook: name of the hook.
-            arguments: of the handlers.
-            view: the view that they can write to.
-            excluded: see InWorker.
-            subject: returns whose request it is, see InWorker; None: the hook has no modes.
-            sender: user id of who reads messages, if there is one.
-            reader: tells who reads notices, from the view, see Notices; None: the hook has none.
+        For ``excluded`` and ``subject`` see InWorker. ``sender`` is the user id of who reads messages, if there is one.
+        ``reader`` tells who reads notices, from the view, see Notices; None: the hook has none.
         """
         messages: list[str] = []
         call, of_hook = Call(hook, view), self._of_hooks[hook]
@@ -202,9 +196,7 @@ class PointService:
     ) -> tuple[tuple[int, int, int], list[tuple[int, bytes]], set[bytes | None]]:
         """Return the hook, sender and owner of a request, see Message; its structs; and the excluded handlers.
 
-        Args:
-            request: the message.
-            hooks: how many hooks the plugin has; the request's first number is one of them.
+        ``hooks`` is how many the plugin has; the request's first number is one of them.
 
         Raises:
             MessageError: it is damaged, or comes from another build.

@@ -80,13 +80,10 @@ class Table(OfACall, Mapping[Key, Row]):
     ) -> None:
         """Make a table.
 
-        Args:
-            find: returns the record of a key, or None.
-            everything: returns all records by key.
-            select: returns a function that returns the records whose fields have certain values.
-            count: returns a record for each combination of the values of some fields, how many have it, and as how many
-                jobs they count; of all records whose fields have certain values.
-            steady: records do not change during the call.
+        ``find`` returns the record of a key, ``everything`` all by key, ``select`` a function that returns the records
+        whose fields have certain values, ``count`` a record for each combination of the values of some fields, how many
+        have it, and as how many jobs they count; of all records whose fields have certain values. ``steady``: records
+        do not change during the call.
         """
         self._find = find
         self._all = everything

@@ -62,14 +62,9 @@ class Taking:
     ) -> None:
         """Prepare.
 
-        Args:
-            handler: the rule.
-            views: make rows.
-            asking: asks slurmctld.
-            slurm: takes an action.
-            turns: told what happens, and keeps which lines jobs have had.
-            report: called with each action that was not left out, its mode, its outcome, why, when it began in seconds
-                since the epoch, and how many nanoseconds it took.
+        ``turns`` is told what happens, and keeps which lines jobs have had. ``report`` is called with each action that
+        was not left out, its mode, its outcome, why, when it began in seconds since the epoch, and how many nanoseconds
+        it took.
         """
         self._handler = handler
         self._views = views
@@ -172,7 +167,6 @@ class Taking:
         return Action("notify", action.target, warning, action.job_id, action.state, action.about)
 
     def _do(self, action: Action, row: Any) -> tuple[str, str]:
-        """Take an action; return what has become of the job or node."""
         before = values(row, action.fields)
         comments = list(self._comments(action, row)) if action.marked else []
         unnoted = "; ".join(filter(None, [self._note(action.marked, *comment) for comment in comments]))

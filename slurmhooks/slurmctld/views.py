@@ -51,10 +51,7 @@ class Views:
     def __init__(self, tables: Tables, of_record: Computations | None = None) -> None:
         """Bind the classes.
 
-        Args:
-            tables: of the build.
-            of_record: functions that compute those fields of a record that are no members; by default they ask
-                slurmctld.
+        ``of_record`` computes those fields of a record that are no members; by default it asks slurmctld.
         """
         self.tables = tables
         self.private = "record" in tables
@@ -73,10 +70,7 @@ class Views:
     def arguments(self, names: Iterable[str], asking: Asking, record: Struct | None = None) -> dict[str, Any]:
         """Return the arguments of handlers that come from slurmctld; the caller closes them.
 
-        Args:
-            names: names of arguments; those not in PRIVATE_ARGUMENTS are ignored.
-            asking: asks for the rows of tables.
-            record: the job of the request.
+        Names that are not in PRIVATE_ARGUMENTS are ignored. ``record`` is the job of the request.
 
         Raises:
             MessageError: a handler takes ``record``, and the request has none.

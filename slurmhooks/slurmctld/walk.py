@@ -101,10 +101,8 @@ class Walk:
     def __init__(self, asking: Asking, read: ReadMembers, sent: Table | None = None) -> None:
         """Prepare.
 
-        Args:
-            asking: asks the questions.
-            read: the members that handlers have read; more are noted.
-            sent: the members that the rows have; by default all.
+        Members that handlers have read are in ``read``; more are noted. ``sent`` has those that the rows have; by
+        default all.
         """
         self.whole = read.whole
         self.sent = sent or read.whole

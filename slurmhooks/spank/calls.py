@@ -86,10 +86,7 @@ class Calls:
     def refuse(self, item: str, code: str, where: str) -> NoReturn:
         """Raise SpankError for an item or function that does not work in this callback.
 
-        Args:
-            item: its name in spank.h.
-            code: name of an ESPANK code.
-            where: completes "it works ...".
+        ``code`` is the name of an ESPANK code; ``where`` completes "it works ...".
         """
         raise SpankError(code, item, f"not available in {self.callback} ({self.context}); it works {where}")
 
@@ -107,11 +104,7 @@ class Calls:
     def get_item(self, item: str, where: Where, first: Any, second: Any) -> None:
         """Call spank_get_item().
 
-        Args:
-            item: its name in spank.h.
-            where: the callbacks in which Slurm has it.
-            first: pointer to the result.
-            second: pointer to the second result of items that have two; else NULL.
+        ``where`` are the callbacks in which Slurm has it; ``second`` is for the second result of items that have two.
 
         Raises:
             SpankError: Slurm does not have the item in this callback.
@@ -130,12 +123,7 @@ class Calls:
         return strings_from_c(self.ffi, environment[0])
 
     def read_variable(self, function: str, name: str, where: str) -> str | None:
-        """Return a variable of any length; None if it is not set.
-
-        Args:
-            function: spank_getenv or spank_job_control_getenv.
-            name: of the variable.
-            where: completes "it works ...".
+        """Return a variable of any length; None if it is not set. ``where`` completes "it works ...".
 
         Raises:
             SpankError: the function does not work here.
@@ -155,10 +143,7 @@ class Calls:
     def write_variable(self, function: str, name: str, value: str | None) -> None:
         """Set a variable, or unset it.
 
-        Args:
-            function: spank_setenv or spank_job_control_setenv; the function that unsets has a similar name.
-            name: of the variable.
-            value: the value; None to unset the variable.
+        The function is spank_setenv or spank_job_control_setenv; the one that unsets, for None, has a similar name.
 
         Raises:
             SpankError: Slurm refuses.

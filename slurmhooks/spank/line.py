@@ -31,11 +31,8 @@ class Line:
     ) -> None:
         """Store what was loaded.
 
-        Args:
-            args: see the class.
-            registry: see the class.
-            names: names of the options in the manifest, for a line with Lua scripts; otherwise empty.
-            complete: returns a registry that includes the options of scripts, if ``registry`` does not.
+        ``names`` are those of the options in the manifest, for a line with Lua scripts. ``complete`` returns a registry
+        that includes the options of scripts, if ``registry`` does not.
         """
         self.args = args
         self.registry = registry
@@ -66,9 +63,7 @@ class Line:
     def option(self, index: int, name: str | None) -> Option | None:
         """Return an option; None if its file could not be loaded in this process, or no longer defines it.
 
-        Args:
-            index: its number in C.
-            name: its name, if C has registered the option from the manifest; otherwise None.
+        ``index`` is its number in C; ``name`` is set if C has registered the option from the manifest.
         """
         if self._complete is not None:
             self.registry = self._complete()

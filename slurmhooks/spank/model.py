@@ -56,14 +56,8 @@ class Spank(OfACall, Items):
     ) -> None:
         """Wrap a handle. For the entry module.
 
-        Args:
-            native: the compiled module.
-            handle: the ``spank_t``.
-            context: name of the context.
-            callback: name of the callback.
-            args: see the class.
-            state: returns the state, at its first use; None for Lua scripts, which cannot use it.
-            control_lost: Slurm itself has lost the job control environment, and must not be asked for it.
+        ``state`` returns the state, at its first use; None for Lua scripts, which cannot use it. ``control_lost``:
+        Slurm itself has lost the job control environment, and must not be asked for it.
         """
         self._calls = calls = Calls(native, handle, context, callback)
         self._alive = True

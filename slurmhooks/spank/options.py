@@ -75,12 +75,8 @@ class Options:
     def register(self, registry: Registry, handle: Any, context: str, callback: int, base: int) -> bool:
         """Register the options of a line with Slurm; return False if that fails.
 
-        Args:
-            registry: the handlers and options of the line.
-            handle: the ``spank_t``.
-            context: name of the context.
-            callback: address of the C function that Slurm calls for each option.
-            base: number of the first option of the line; the others follow.
+        ``callback`` is the address of the C function that Slurm calls for each option, ``base`` the number of the first
+        option of the line; the others follow.
         """
         if context not in STEP_CONTEXTS:
             return True
@@ -131,12 +127,9 @@ class Options:
     def take(self, option: Option, text: str | None, where: str) -> bool:
         """Convert and store a value that the user gave; return False if it is refused. The last value counts.
 
-        Args:
-            option: the option.
-            text: the argument; None if there is none.
-            where: "local": on the command line or in the script; "variable"; or the context. In slurmstepd a refusal is
-                stored for :meth:`refused`. In prolog and epilog a refused option counts as not given: a failure would
-                drain the node because of a text that a user wrote.
+        Without an argument, ``text`` is None. ``where``: "local": on the command line or in the script; "variable"; or
+        the context. In slurmstepd a refusal is stored for :meth:`refused`. In prolog and epilog a refused option counts
+        as not given: a failure would drain the node because of a text that a user wrote.
         """
         with deadline.of_option(option.name, where):
             refused = store(option, text, again=where == "local" and option in self._given)

@@ -47,10 +47,7 @@ class State(OfACall, MutableMapping[str, "Any"]):
     def __init__(self, calls: Calls, storage: Callable[[], Storage], missing: Sequence[str] = ()) -> None:
         """Read nothing yet.
 
-        Args:
-            calls: those of the callback.
-            storage: returns where the values are.
-            missing: the callbacks without a handler that the state needs.
+        ``storage`` returns where the values are; ``missing`` are the callbacks without a handler that the state needs.
         """
         self._alive = True
         self._base: dict[str, Any] | None = None
@@ -177,12 +174,7 @@ class LineState:
     __slots__ = ("_words", "file", "missing", "snapshot")
 
     def __init__(self, words: Sequence[str], registry: Registry) -> None:
-        """Touch nothing yet.
-
-        Args:
-            words: the arguments of the line.
-            registry: its handlers.
-        """
+        """Touch nothing yet."""
         self._words = words
         self.missing = missing_handlers(registry)
         self.file: StateFile | None = None

@@ -148,12 +148,8 @@ class StateFile:
     def __init__(self, node: str, job: int, words: Sequence[str], folder: str = FOLDER, owner: int = 0) -> None:
         """Touch nothing yet.
 
-        Args:
-            node: the name of the node: a machine may have several.
-            job: Slurm's number of the job.
-            words: the arguments of the line, which identify it.
-            folder: where the files are.
-            owner: who must own the folder.
+        A machine may have several nodes. ``words`` are the arguments of the line, which identify it. ``owner`` must own
+        ``folder``, where the files are.
         """
         self._prefix = f"{node}.{job}."
         self._words = words
@@ -208,10 +204,7 @@ class StateFile:
     def write(self, values: Mapping[str, Any], removed: Sequence[str], begin: bool = False) -> None:
         """Change some values; the others are those of the file, which other processes may have changed meanwhile.
 
-        Args:
-            values: the new values.
-            removed: the names to remove.
-            begin: create the file if it does not exist.
+        ``begin``: create the file if it does not exist.
 
         Raises:
             OSError: the file does not exist, the folder is not root's alone, or it cannot be written; nothing has

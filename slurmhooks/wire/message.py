@@ -190,10 +190,7 @@ def pack(table: Table, values: Mapping[str, Raw], others: Iterable[int] | None =
 
     A pointer is set if it is given, or if a member behind it is.
 
-    Args:
-        table: of the struct.
-        values: by member.
-        others: the numbers of all members, for those that are not given; by default 0 or None.
+    ``others`` are the numbers of all members, for those that are not given; by default 0 or None.
 
     Raises:
         KeyError: the table has no such member.
@@ -360,11 +357,8 @@ def fields(data: bytes, tables: Tables) -> tuple[Type, int, int, int, list[tuple
 def answer(tables: Tables, code: int, text: bytes | None = None, writes: Mapping[str, Any] | None = None) -> bytes:
     """Return the bytes of the answer to a request.
 
-    Args:
-        tables: of the build; writes are to members of the job, its first table.
-        code: for Slurm; 0 lets the request pass.
-        text: for the user.
-        writes: raw values by member; empty unless the code is 0.
+    A ``code`` of 0 lets the request pass. ``writes`` are raw values by member of the job, its first table; empty unless
+    the code is 0.
 
     Raises:
         ValueError: the message would exceed the limit.

@@ -100,7 +100,6 @@ class Accepted:
         self._staged.clear()
 
     def _rows(self, key: bytes) -> list[tuple[Any, ...]]:
-        """Return the values of all entries of a bucket."""
         start = _bucket(key) * WAYS * _ENTRY.size
         return list(_ENTRY.iter_unpack(self._memory[start : start + WAYS * _ENTRY.size]))
 

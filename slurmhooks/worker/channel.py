@@ -140,10 +140,8 @@ class Channel:
     def doing(self, what: str, flags: int = 0, seconds: float | None = None) -> None:
         """Note what the worker is doing, so that slurmctld can log it if it never ends.
 
-        Args:
-            what: the handler's name, or nothing.
-            flags: LENIENT, ALL_LENIENT.
-            seconds: limit how long slurmctld waits for the next message; None: until the deadline of the request.
+        ``flags`` are LENIENT and ALL_LENIENT. ``seconds`` limits how long slurmctld waits for the next message; None:
+        until the deadline of the request.
         """
         if self.page is not None:
             place, raw = _noted(what, flags)

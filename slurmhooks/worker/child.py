@@ -148,11 +148,7 @@ class Child:
 
 
 def fork(main: Callable[[socket.socket, socket.socket, LastFile], NoReturn], is_trial: bool) -> Child:
-    """Fork a generation.
-
-    Args:
-        main: runs in it, with the socket of the supervisor, its own one, and the file that is loaded.
-        is_trial: see :class:`Child`.
+    """Fork a generation: ``main`` runs in it, with the supervisor's socket, its own one, and the file that is loaded.
 
     Raises:
         OSError: there is no room for a process.

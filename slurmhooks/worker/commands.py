@@ -175,16 +175,10 @@ def _receive(connection: socket.socket) -> bytes:
 
 
 def ask(text: str, folder: str, slurm_user: int, seconds: float) -> list[dict[str, Any]]:
-    """Ask every supervisor on this machine that serves a configuration; the command's side.
+    """Ask every supervisor on this machine that serves a configuration; return answers, and findings on missing ones.
 
-    Args:
-        text: the request.
-        folder: where slurm.conf is.
-        slurm_user: the user id of SlurmUser; sockets of other users, except root, are ignored.
-        seconds: how long to wait for an answer.
-
-    Returns:
-        their answers, and a finding of each that has not answered; an empty list if no supervisor runs.
+    The command's side. ``seconds`` is how long to wait for an answer. Sockets of users other than root and SlurmUser
+    are ignored.
     """
     candidates = names(folder)
     if candidates and os.getuid() not in (0, slurm_user):

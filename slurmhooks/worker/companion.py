@@ -56,13 +56,7 @@ class Companion:
     """The generation's side of one such process."""
 
     def __init__(self, service: Service, number: int, supervisor: socket.socket) -> None:
-        """Prepare for one service.
-
-        Args:
-            service: the handlers that the process runs.
-            number: of the generation.
-            supervisor: passes a channel for questions on to slurmctld.
-        """
+        """Prepare for one service of a generation; ``supervisor`` passes a channel for questions on to slurmctld."""
         self._service = service
         self._number = number
         self._supervisor = supervisor
@@ -83,10 +77,8 @@ class Companion:
     def _start(self, leave: Callable[[], None], run: Callable[[Channel, int], None], failed: str) -> None:
         """Start the process.
 
-        Args:
-            leave: called in it; closes what belongs to the generation.
-            run: called in it, with its channel to slurmctld and the process id of the generation.
-            failed: line for the log if that is not possible, with a place for the reason.
+        Called in it, ``leave`` closes what belongs to the generation; ``run`` gets its channel to slurmctld and the
+        process id of the generation. ``failed`` is a line for the log, with a place for the reason.
         """
         self._page.write(STARTING, 0)
         me = os.getpid()
@@ -107,7 +99,6 @@ class Companion:
         ours.close()
 
     def _has_ended(self) -> bool:
-        """Tell whether the process, which is running, has ended."""
         return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def _reap(self) -> tuple[int, int]:
@@ -119,14 +110,7 @@ class Companion:
 
 
 def begin(service: Service, channel: Channel, parent: int, name: str) -> None:
-    """Prepare a forked process, and run the handlers of init.
-
-    Args:
-        service: the handlers, as the generation loaded them.
-        channel: for questions to slurmctld.
-        parent: the process id of the generation.
-        name: of the process.
-    """
+    """Prepare a forked process, and run the handlers of init."""
     os.setsid()
     process.die_with(parent)
     process.name(name)
@@ -138,9 +122,7 @@ def begin(service: Service, channel: Channel, parent: int, name: str) -> None:
 def ended(page: Page, pid: int) -> None:
     """Clean up after a handler: end its timer, and end this process if it is a child that the handler forked.
 
-    Args:
-        page: has the name of the handler.
-        pid: of the process in which the handler was called.
+    ``page`` has the name of the handler; ``pid`` is the process in which it was called.
     """
     end_fork(pid)
     if end_timer():

@@ -66,11 +66,6 @@ class Orphans:
 
     @staticmethod
     def kill(workers: set[int], others: set[int]) -> None:
-        """Kill workers with the programs that they started.
-
-        Args:
-            workers: the process ids that a generation has named.
-            others: children of the supervisor that are no workers.
-        """
+        """Kill workers, which a generation has named, with the programs they started; ``others`` are no workers."""
         for pid in workers.intersection(process.children()) - others:
             process.kill(pid, group=True)

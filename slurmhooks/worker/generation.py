@@ -83,7 +83,6 @@ class Generation:
             self._reap()
 
     def _lacks_worker(self) -> bool:
-        """Tell whether another worker is to be started now."""
         if self._finishing or not self._backoff.is_over:
             return False
         return len(self._starting) + len(self._serving) + len(self._closed) < self._service.settings.section.workers
@@ -109,7 +108,6 @@ class Generation:
                 each.forked()
 
     def _fork(self) -> None:
-        """Start a worker, which sends a message over its channel when it is ready."""
         me, page = os.getpid(), -1
         try:
             page = os.memfd_create("slurmhooks", os.MFD_CLOEXEC)
@@ -196,7 +194,6 @@ class Generation:
                 self._not_started(pid, process.describe(status))
 
     def _not_started(self, pid: int, how: str) -> None:
-        """Report a worker that ended before it was ready."""
         channel, page = self._starting.pop(pid)
         channel.close()
         os.close(page)
@@ -226,13 +223,9 @@ def main(
 ) -> NoReturn:
     """Run the generation, in a child of the supervisor; does not return.
 
-    Args:
-        number: of this generation.
-        supervisor: the socket to it.
-        name: of the function that loads the hooks.
-        parent: the process id of the supervisor.
-        misfit: why no generation of this supervisor may serve; None: nothing keeps it.
-        chosen: the id of a set that is only to be loaded, to see whether it can be; None: serve what is in force.
+    ``name`` is that of the function that loads the hooks. ``misfit`` is why no generation of this supervisor may serve;
+    None: nothing keeps it. ``chosen`` is the id of a set that is only to be loaded, to see whether it can be; None:
+    serve what is in force.
     """
     code = 1
     home.chosen = chosen

@@ -113,18 +113,14 @@ class Service(Protocol):
     def observe(self, data: bytes, query: Query, progress: Progress) -> None:
         """Run the handlers with mode "observe", in the observer process.
 
-        Args:
-            data: the request, as a worker has sent it.
-            query: asks slurmctld a question, preceded by WHOSE of slurmhooks/slurmctld/observation.py.
-            progress: called before and after each handler.
+        ``data`` is the request, as a worker has sent it. ``query`` asks slurmctld a question, preceded by WHOSE of
+        slurmhooks/slurmctld/observation.py. ``progress`` is called before and after each handler.
         """
 
     def repeat(self, query: Query, turns: Turns) -> None:
         """Run the periodic handlers until the process is to end.
 
-        Args:
-            query: asks slurmctld a question, as for :meth:`observe`.
-            turns: told what runs.
+        ``query`` asks slurmctld a question, as for :meth:`observe`; ``turns`` is told what runs.
         """
 
     def stop(self) -> None:
@@ -139,11 +135,7 @@ Load = Callable[[Watch, Announce], Service]
 
 
 def entry(name: str) -> Load:
-    """Import the function that loads the hooks.
-
-    Args:
-        name: ``module:function``.
-    """
+    """Import the function that loads the hooks, ``module:function``."""
     module, _, function = name.partition(":")
     load: Load = getattr(importlib.import_module(module), function)
     return load
@@ -192,9 +184,5 @@ def complete(name: str, settings: Settings) -> str | None:
 
 
 def point(name: str) -> str:
-    """Return the plugin point that a name stands for, such as ``job_submit``: the last part of the module's name.
-
-    Args:
-        name: ``module:function``.
-    """
+    """Return the plugin point of ``module:function``, such as ``job_submit``: the last part of the module's name."""
     return name.partition(":")[0].rpartition(".")[2]

@@ -89,11 +89,7 @@ class Observer(Companion):
         self._forget(how)
 
     def _forget(self, how: str = "") -> None:
-        """Note what the process was doing when it ended.
-
-        Args:
-            how: why it was killed; empty if it ended by itself.
-        """
+        """Note what the process was doing when it ended, and why it was killed, unless it ended by itself."""
         pid, status = self._reap()
         state, begun, deadline, place, label = self._page.read()
         how = how or process.describe(status) + (f" in {label}" if deadline else "")
@@ -115,9 +111,7 @@ class Progress:
     def __init__(self, page: Page, ended: dict[int, str]) -> None:
         """Begin with the first request.
 
-        Args:
-            page: shows the generation the state of this process.
-            ended: what has ended earlier processes during this request, by the index of the handler, or _NO_HANDLER.
+        ``ended`` is what has ended earlier processes during this request, by the index of the handler, or _NO_HANDLER.
         """
         self._page = page
         self._pid = os.getpid()
@@ -128,11 +122,7 @@ class Progress:
         self._report_at = 0.0
 
     def next(self, dropped: int) -> None:
-        """Note that a request begins.
-
-        Args:
-            dropped: number of requests that were dropped before this one.
-        """
+        """Note that a request begins, and the number of requests that were dropped before this one."""
         self._begun += 1
         if self._begun > 1:
             self.ended = {}

@@ -88,7 +88,6 @@ class Periodic(Companion):
             self._begin(leave)
 
     def _begin(self, leave: Callable[[], None]) -> None:
-        """Start the process, with a socket to the supervisor."""
         failed = "no process for periodic handlers can be started: %s"
         try:
             claims, theirs = process.pair(socket.SOCK_SEQPACKET)
@@ -143,11 +142,8 @@ class Turns:
     def __init__(self, page: Page, until: socket.socket, claims: socket.socket, reached: SharedState) -> None:
         """Begin.
 
-        Args:
-            page: shows the generation the state of this process.
-            until: readable when this process is to end.
-            claims: to the supervisor, which lets rules run.
-            reached: see slurmhooks.worker.interface.
+        ``until`` is readable when this process is to end; ``claims`` goes to the supervisor, which lets rules run. For
+        ``reached`` see slurmhooks.worker.interface.
         """
         assert state is not None
         self.state = state

@@ -26,13 +26,8 @@ def of(
 ) -> dict[str, Any]:
     """Return which hooks are in force.
 
-    Args:
-        point: the plugin point.
-        number: of the generation in service; None if there is none.
-        children: the generations.
-        fault: why the newest files are not in force, and since when; None: they are.
-        periodic: why periodic handlers do not run; None: they do.
-        log: why the decision log cannot be written; None: it can.
+    ``fault`` is why the newest files are not in force, and since when, ``periodic`` why periodic handlers do not run,
+    ``log`` why the decision log cannot be written; each is None if that is not so.
     """
     serving = children.get(number) if number is not None else None
     watch = serving.watch if serving is not None and serving.watch is not None else Watch()

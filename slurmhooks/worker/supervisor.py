@@ -41,10 +41,8 @@ class Supervisor:
     def __init__(self, client: socket.socket, entry: str, misfit: str | None) -> None:
         """Prepare to serve.
 
-        Args:
-            client: the socket to slurmctld.
-            entry: ``module:function`` that loads the hooks.
-            misfit: why these modules must not serve this slurmctld; None: nothing keeps them.
+        ``entry`` is the ``module:function`` that loads the hooks. ``misfit`` is why these modules must not serve this
+        slurmctld; None: nothing keeps them.
         """
         self._client = client
         self._entry = entry
@@ -114,7 +112,6 @@ class Supervisor:
     # Generations
 
     def _load(self) -> None:
-        """Start a generation from the files as they are now."""
         self._number += 1
         self._loading = self._number
         self._commands.loading(self._number)
@@ -236,13 +233,7 @@ class Supervisor:
         return True
 
     def _refuse(self, number: int, line: str, findings: list[str]) -> None:
-        """Give up a generation that was to go into service.
-
-        Args:
-            number: of the generation.
-            line: what users are told if no generation is in service.
-            findings: what is wrong.
-        """
+        """Give up a generation that was to go into service; ``line`` is for users if no generation is in service."""
         if number == self._loading:
             self._loading = None
             self._attempts.failed(findings or [line])
@@ -295,7 +286,6 @@ class Supervisor:
             self._attempts.soon()
 
     def _own(self) -> set[int]:
-        """Return the processes that the supervisor itself has forked."""
         return {*self._helpers(), *(child.pid for child in self._children.values())}
 
     def _helpers(self) -> set[int]:

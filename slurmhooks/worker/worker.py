@@ -42,11 +42,7 @@ def doing(what: str, flags: int = 0, seconds: float | None = None) -> None:
 def run(service: Service, connection: socket.socket, page: int, parent: int) -> None:
     """Serve until slurmctld closes the channel; then the caller ends this process.
 
-    Args:
-        service: the handlers, as the generation loaded them.
-        connection: the channel.
-        page: the descriptor of the status page; taken over.
-        parent: the process id of the generation.
+    The descriptor ``page`` is taken over. ``parent`` is the process id of the generation.
     """
     global own_channel, ends_timers
     # A session and process group of its own: killing the group ends the programs that handlers started.

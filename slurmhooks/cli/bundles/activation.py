@@ -26,10 +26,7 @@ from slurmhooks.site import sources as site
 
 
 def complete(store: Store) -> list[str]:
-    """Finish the deployment that a killed command has left unfinished, if any.
-
-    Args:
-        store: the sets of this machine, which is locked.
+    """Finish the deployment that a killed command has left unfinished, if any; the store is locked.
 
     Returns:
         notes about it, also if slurmctld refuses the set, so that the former one is in force again.
@@ -139,9 +136,7 @@ def _finish(store: Store, event: history.Event, *, asks: bool = True) -> None:
 def renew(store: Store, folder: Path | None) -> list[str]:
     """Write the manifest of the set in force again, for the installed build and packages; return findings about it.
 
-    Args:
-        store: the sets of this machine, which is locked.
-        folder: of the plugins.
+    The store is locked.
     """
     if store.deployed is None:
         return []
@@ -176,11 +171,7 @@ class Examined:
 def _examined(store: Store, bundle: str, folder: Path | None, *, judge: bool) -> Examined:
     """Load a set in a child of this process, as the daemons would.
 
-    Args:
-        store: the sets of this machine.
-        bundle: the id of the set.
-        folder: of the plugins.
-        judge: also the configuration of Slurm, which a return must not depend on.
+    ``judge``: also the configuration of Slurm, which a return must not depend on.
     """
     with store.staged(bundle) as stage:
         examined = in_child(_examine, stage, folder, judge)

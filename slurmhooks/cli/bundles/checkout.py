@@ -36,7 +36,6 @@ def revision(folder: Path) -> str | None:
 
 
 def _git(folder: Path, *words: str) -> str:
-    """Return what a command of git prints; nothing if it fails."""
     command = ["git", "-C", str(folder), *words]
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=10)

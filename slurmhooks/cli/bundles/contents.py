@@ -198,11 +198,7 @@ def name_of(name: str) -> str:
 
 
 def of_folder(folder: Path, *, damaged: bool = False) -> dict[str, File]:
-    """Return the files of a set that is in a folder.
-
-    Args:
-        folder: of the set.
-        damaged: leave out files that cannot be read, so that another set can replace it.
+    """Return the files of the set in a folder; ``damaged``: without unreadable ones, so that a set can replace it.
 
     Raises:
         OSError: a file cannot be read.
@@ -283,7 +279,6 @@ class _Contents:
             self.findings.append(f"{path}: {error.strerror}; {key} names it")
 
     def matches(self, pattern: str, key: str) -> None:
-        """Add the files that a pattern matches."""
         try:
             names = paths.matches(str(self.base / pattern))
         except LoadError as error:
@@ -300,7 +295,6 @@ class _Contents:
             self.file(name if pattern.startswith("/") else os.path.relpath(name, self.base), key)
 
     def folder(self, name: str) -> None:
-        """Add the files of a folder of packages."""
         try:
             for place, files in sums.walk(str(self.base / name)):
                 for file in files:

@@ -47,7 +47,6 @@ def period(conf: str) -> timedelta:
 
 
 def _time(text: str) -> timedelta:
-    """Return a time limit, or the longest time if there is none."""
     seconds = times.seconds(text)
     return LONGEST if seconds is None else timedelta(seconds=min(seconds, LONGEST.total_seconds()))
 

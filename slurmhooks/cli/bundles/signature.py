@@ -48,12 +48,7 @@ def sign(bundle: Path, key: Path) -> Path:
 
 
 def signer(bundle: Path, data: bytes, sysconfdir: Path) -> str | None:
-    """Return the signer of a bundle; None if this machine accepts bundles without a signature.
-
-    Args:
-        bundle: its path; the signature is beside it.
-        data: its content.
-        sysconfdir: the folder in which the list of signers may exist.
+    """Return the signer of a bundle, whose signature is beside it; None if this machine accepts bundles without one.
 
     Raises:
         Finding: the machine has a list of signers, and none of them has signed these bytes; or the list may exist but

@@ -198,12 +198,7 @@ class Store:
         return bundle
 
     def write_derived(self, bundle: str, derived: Mapping[str, File]) -> None:
-        """Write what processes read of a set that was verified: the sums of its files, and what was made from them.
-
-        Args:
-            bundle: the id of the set.
-            derived: by the names of hidden files.
-        """
+        """Write what processes read of a set that was verified: the sums of its files, and what was made from them."""
         sums.write(str(self.place(bundle)))
         user = slurm_conf.user_in(slurm_conf.file_in(str(self.sysconfdir)))
         for name, file in derived.items():

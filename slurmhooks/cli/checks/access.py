@@ -53,10 +53,7 @@ def _reader(what: str, entry: pwd.struct_passwd) -> Reader:
 def problems(loaded: whole_site.Loaded, sysconfdir: Path, staged: bool = False) -> tuple[list[str], list[str]]:
     """Find files that a user must be able to read but cannot.
 
-    Args:
-        loaded: the hooks of the site.
-        sysconfdir: the folder of slurm.conf.
-        staged: the files are still to come into force: until there is a manifest for them, each srun loads all of them.
+    ``staged``: the files are still to come into force: until there is a manifest for them, each srun loads all of them.
 
     Returns:
         findings, and notes on files that a user may have to read.

@@ -24,13 +24,7 @@ LEAN = f"spank_python-{variants.LEAN}.so"
 
 
 def never_called(loaded: whole_site.Loaded, sysconfdir: Path, folder: Path | None) -> list[str]:
-    """Return why Slurm never calls handlers, each with the remedy.
-
-    Args:
-        loaded: the hooks of the site.
-        sysconfdir: where slurm.conf is.
-        folder: the PluginDir; None if the plugins are not installed.
-    """
+    """Return why Slurm never calls handlers, each with the remedy; without a folder, the plugins are not installed."""
     by_point = {point: _of(loaded.registry.all_handlers(), point) for point in IN_CALLS}
     in_lines = [handler for line in loaded.lines for handler in line.registry.all_handlers()]
     has_lines = bool(configuration.plugstack_arguments(sysconfdir))

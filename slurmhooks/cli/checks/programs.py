@@ -90,7 +90,6 @@ def _action(conf: Path, name: str | None) -> str | None:
 
 
 def _reboots(conf: Path) -> bool:
-    """Tell whether slurmctld runs RebootProgram."""
     action = _action(conf, slurm_conf.value(str(conf), "RebootProgram"))
     if action is not None:
         return (slurm_conf.value_in(action, "Location") or "").lower() == "slurmctld"

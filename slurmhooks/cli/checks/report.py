@@ -96,13 +96,8 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None) -> CheckReport:
 def of_whole_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = False) -> "tuple[Loaded, CheckReport]":
     """Check everything that the daemons of this machine would load, and whether Slurm calls it.
 
-    Args:
-        sysconfdir: the folder of slurm.conf.
-        plugin_dir: the folder of the plugins; None: that of slurm.conf.
-        staged: the files are still to be put in place: omit slurmctld and the manifest.
-
-    Returns:
-        what was loaded, and the report.
+    Without ``plugin_dir``, that of slurm.conf counts. ``staged``: the files are still to be put in place: omit
+    slurmctld and the manifest.
     """
     from slurmhooks.cli import build_record, configuration, manifests, whole_site
     from slurmhooks.cli.checks import access, calls, lines, programs

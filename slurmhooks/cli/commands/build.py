@@ -183,11 +183,7 @@ def _have_fitting(sysconfdir: Path) -> bool:
 def examine(source: Path | None, include: Path, executable: str, lua: str) -> Plan:
     """Check everything that a build needs.
 
-    Args:
-        source: Slurm's sources, or None.
-        include: folder that contains slurm/slurm.h.
-        executable: the Python to embed.
-        lua: a version of Lua, "auto" or "none".
+    ``lua`` is a version, "auto" or "none".
 
     Raises:
         Findings: everything that is missing or does not fit.

@@ -215,15 +215,8 @@ def derived(
 ) -> Report:  # fmt: skip
     """Put a set in force, without sources, that was made of the one in force; the store is locked.
 
-    Args:
-        store: of this machine.
-        before: the id of the set in force.
-        files: its files.
-        left: those of the set to put in force.
-        verb: of the event in the history.
-        message: of the event.
-        plugin_dir: where the plugins are, if they are not where slurm.conf says.
-        check: called with the id of the new set before it is in force; raises what is wrong with it.
+    ``left`` are the files of the set to put in force. ``check``, called with its id before it is in force, raises what
+    is wrong with it.
     """
     target = store.put(archive.pack(left), left)
     report = Report(bundle=target, before=before, changes=contents.changes(files, left))

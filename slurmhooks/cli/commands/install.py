@@ -179,10 +179,7 @@ def what_is_in_force(sysconfdir: Path, source: Path, chosen: Path | None) -> lis
 
     The daemons of the release that is replaced serve what is in force until they are restarted, and then nothing.
 
-    Args:
-        sysconfdir: where slurm.conf is.
-        source: folder of the build.
-        chosen: what will be deployed; None: what is in force stays.
+    If nothing is ``chosen``, what is in force stays.
 
     Raises:
         Findings: it does not load.
@@ -209,12 +206,6 @@ def what_is_in_force(sysconfdir: Path, source: Path, chosen: Path | None) -> lis
 
 def put_in_force(sysconfdir: Path, folder: Path, chosen: Path | None, first: bool) -> None:
     """Deploy what was chosen, or a first set without hooks; or fit the set in force to the new build.
-
-    Args:
-        sysconfdir: where slurm.conf is.
-        folder: the PluginDir.
-        chosen: the folder or archive to deploy; None: nothing.
-        first: nothing was deployed on this machine.
 
     Raises:
         Findings: what was chosen cannot be in force.
@@ -271,12 +262,8 @@ def copy_plugins(
 ) -> int:
     """Copy a build to the PluginDir and remove leftovers of an older build; return how many files were written.
 
-    Args:
-        record: of the build.
-        source: its folder.
-        folder: the PluginDir.
-        lean: choose the SPANK plugin that leaves callbacks out.
-        lines: of slurm.conf, which may name programs where earlier releases had them; none: it is elsewhere.
+    ``lean`` chooses the SPANK plugin that leaves callbacks out. ``lines`` of slurm.conf may name programs where earlier
+    releases had them.
     """
     before = build_record.files_of(folder)
     names = build_record.plugins_of(record)

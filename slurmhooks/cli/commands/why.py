@@ -159,7 +159,6 @@ def _is_closed(folder: Path) -> bool:
 
 
 def _folder() -> Path:
-    """Return the folder of the decision log."""
     from slurmhooks.collector.folders import decisions_folder
     from slurmhooks.site import sources as site
 
@@ -167,7 +166,6 @@ def _folder() -> Path:
 
 
 def _ask(host: str, what: str | None, user: str | None, last: int | None, more: list[str]) -> list[Decision]:
-    """Return the decisions in the log of another machine."""
     import json
 
     from slurmhooks.cli import documents
@@ -277,7 +275,6 @@ def _message(start: str, text: str, end: str = "") -> list[str]:
 
 
 def _head(decision: Decision) -> str:
-    """Return whose request it was."""
     who = word(decision.user) if decision.user else (None if decision.user_id is None else f"uid {decision.user_id}")
     parts = [decision.hook or ""]
     if decision.job_id is not None:
@@ -306,7 +303,6 @@ def _verdict(decision: Decision) -> str:
 
 
 def _step(step: Step) -> list[str]:
-    """Return what a handler did."""
     text = f"    {step.handler}"
     if step.mode and step.mode != "enforce":
         text += f" ({step.mode})"

@@ -184,13 +184,9 @@ class Reader:
     """Reads the fields of a job as it would be: those of a submission, or of an update and of its job."""
 
     def __init__(self, job: ReadableJob, record: Record | None, *, modify: bool = False, present: bool = False) -> None:
-        """Store the request, and the job that it changes.
+        """Store the request, and the job that it changes, if slurmctld sent it.
 
-        Args:
-            job: the request.
-            record: the job; None for a submission, or if slurmctld did not send it.
-            modify: the request is an update.
-            present: read the job as it is now, as if the request changed nothing.
+        ``modify``: the request is an update. ``present``: read the job as it is now, as if the request changed nothing.
         """
         self._job: Any = job
         self._record: Any = record
@@ -215,7 +211,6 @@ class Reader:
         return limit + (end_time - self._record.end_time + 30) // 60 if isinstance(limit, int) else limit
 
     def _given(self, name: str) -> Any:
-        """Return a field of the request itself."""
         if self._modify and updates.ignores(name, release_of(self._job._release)):
             return None
         value = getattr(self._job, name, None)
@@ -304,9 +299,7 @@ def fields_of_records(job: ReadableJob) -> tuple[str, ...]:
 def read(job: ReadableJob, record: Record | None) -> Reading:
     """Return what a request asks for.
 
-    Args:
-        job: the request.
-        record: for an update, the job as it is; None for a submission, or if slurmctld did not send it.
+    ``record`` is the job of an update, if slurmctld sent it.
 
     Raises:
         NotationError: a list in the request is invalid.

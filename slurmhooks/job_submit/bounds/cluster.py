@@ -113,10 +113,7 @@ class Cluster:
     def partitions(self, job: ReadableJob, record: Record | None, *, nodes: bool) -> tuple[Partition, ...]:
         """Return the partitions that a request may run in.
 
-        Args:
-            job: the request.
-            record: the job that an update changes.
-            nodes: also ask for all nodes, which takes longer on a large cluster.
+        ``nodes``: also ask for all nodes, which takes longer on a large cluster.
         """
         return self.named(self._names(job, record), job, nodes=nodes, submitted=record is None)
 
@@ -229,7 +226,6 @@ class Cluster:
         return None if row is None else row.nodes
 
     def _in_conf(self, name: str) -> Defaults:
-        """Return what slurm.conf says about a partition."""
         if name not in self._defaults:
             self._defaults[name] = defaults.of_partition(name)
         return self._defaults[name]

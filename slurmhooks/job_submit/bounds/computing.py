@@ -45,10 +45,7 @@ class Job(ReadableJob, Protocol):
 def of_request(job: Job, record: Record | None, *, nodes: bool) -> Bounds:
     """Return the bounds of a request.
 
-    Args:
-        job: the request.
-        record: for an update, the job as it is; None for a submission, or if slurmctld did not send it.
-        nodes: ask slurmctld for all nodes; otherwise what the nodes have sets no limit.
+    ``record`` is the job of an update, if slurmctld sent it. Without ``nodes``, what the nodes have sets no limit.
 
     Raises:
         NotationError: a list in the request is invalid.
@@ -80,10 +77,7 @@ def partitions_of(job: Job, record: Record | None, *, nodes: bool) -> tuple[Part
 def times(job: Job, record: Record | None, names: Collection[str] | None = None) -> Range:
     """Return the time limit in minutes that a request gets; see :func:`of_request`.
 
-    Args:
-        job: the request.
-        record: see :func:`of_request`.
-        names: only in these of its partitions, if it may run in any of them.
+    ``names``: only in these of its partitions, if it may run in any of them.
     """
     partitions = partitions_of(job, record, nodes=False)
     chosen = [each for each in partitions if names is None or each.name in names] or partitions
@@ -132,11 +126,8 @@ class _In(Nodes):
     def __init__(self, asked: Reading, partition: Partition, *, forgets: bool = False, kept: int = 0) -> None:
         """Read the request, and compute from nodes to CPUs.
 
-        Args:
-            asked: the request.
-            partition: what is known of the partition.
-            forgets: GPUs make slurmctld forget the default memory of a job that names none.
-            kept: CPUs per GPU that another partition may have set.
+        ``forgets``: GPUs make slurmctld forget the default memory of a job that names none. ``kept`` are CPUs per GPU
+        that another partition may have set.
         """
         super().__init__(asked, partition, kept)
         self.forgets = forgets
@@ -154,7 +145,6 @@ class _In(Nodes):
         self.charged = Range.of(quotient(charged.least, threads), charged.limit * (threads if self.whole else 1))
 
     def bounds(self) -> Bounds:
-        """Return the bounds."""
         memory_per_node, named = self._memory_per_node()
         nodes = self.nodes
         if named and self.memory_per_cpu:

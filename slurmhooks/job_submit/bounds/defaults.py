@@ -59,10 +59,7 @@ class Defaults(NamedTuple):
 
 
 def of_partition(name: str | None) -> Defaults:
-    """Return the defaults of a partition, as slurm.conf has them, or else those of the cluster.
-
-    Args:
-        name: of the partition; None: only those of the cluster.
+    """Return the defaults of a partition, as slurm.conf has them, or else those of the cluster; no name: only these.
 
     Raises:
         ConfigError: a file includes itself.

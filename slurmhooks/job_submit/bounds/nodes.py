@@ -45,10 +45,7 @@ class Nodes:
     def __init__(self, asked: Reading, partition: Partition, kept: int) -> None:
         """Read the request, and compute from nodes to GPUs.
 
-        Args:
-            asked: the request.
-            partition: what is known of the partition.
-            kept: CPUs per GPU that another partition may have set.
+        ``kept`` are CPUs per GPU that another partition may have set.
         """
         self.asked = asked
         self.partition = partition

@@ -65,7 +65,6 @@ class _Word:
                 raise NotationError(f"more than {MOST_NODES} nodes: {text!r}", code="ESLURM_INVALID_NODE_NAME")
 
     def names(self) -> Iterator[str]:
-        """Yield the names."""
         if not self._brackets:
             yield self._fixed[0]
             return

@@ -98,12 +98,7 @@ class Tres(Parsed):
         return cls(tuple(_tres_item(word) for word in words if word not in NOTHING))
 
     def typed(self, name: str, kind: str) -> Tres:
-        """Return a copy in which the items of a name that have no type have one.
-
-        Args:
-            name: of the GRES, such as ``gres/gpu``.
-            kind: the type.
-        """
+        """Return a copy in which the items of a name, such as ``gres/gpu``, that have no type have one."""
         return Tres(
             tuple(item.with_type(kind) if item.name == name and item.type is None else item for item in self.items)
         )
@@ -189,7 +184,6 @@ def _tres_item(word: str) -> TresItem:
 
 
 def _memory(text: str) -> int:
-    """Return an amount of memory in MiB."""
     match = FRACTION.fullmatch(text)
     if match is None:
         return mem_str_to_mib(text)

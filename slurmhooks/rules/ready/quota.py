@@ -157,12 +157,8 @@ class Quota(Rule):
     ) -> None:
         """Refuse what exceeds a limit; an update that adds nothing to that, and moves the job nowhere, passes.
 
-        Args:
-            request: the request.
-            whose: see :meth:`in_queue`.
-            present: what is there, with the job itself as it is now.
-            own: what the job would have.
-            instead: what it has now.
+        ``present`` is what is there, with the job itself as it is now, ``own`` what the job would have, ``instead``
+        what it has now. For ``whose`` see :meth:`in_queue`.
         """
         # A move may bring the job to where the rule counts, although the queue has it already.
         moves = request.modify and any(getattr(request.job, field) is not None for field in PLACES.values())
@@ -214,10 +210,7 @@ class Quota(Rule):
     def in_queue(self, jobs: Any, job: Job, whose: str) -> Counter[str] | None:
         """Return what the jobs of a user, an account or a group in slurmctld's queue have; None: too many differ.
 
-        Args:
-            jobs: slurmctld's table.
-            job: any request, which knows the cluster.
-            whose: a user id, or the name of an account or a group.
+        ``job`` is any request, which knows the cluster; ``whose`` is a user id, or the name of an account or a group.
         """
         kinds = list(self._kinds_of(jobs, job, whose))
         waiting = sum(kind.job_state == JobState.JOB_PENDING for _, kind, _ in kinds)

@@ -46,11 +46,7 @@ MOST_STATUS = 1 << 16
 
 
 class Answers(Around):
-    """Collects what handlers return.
-
-    Attributes:
-        text: the answer to Slurm.
-    """
+    """Collects what handlers return; ``text`` is the answer to Slurm."""
 
     __slots__ = ("_kind", "_most", "_process", "text")
 

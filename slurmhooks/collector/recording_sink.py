@@ -25,11 +25,7 @@ STATUS = 1.0
 
 
 class RecordingSink:
-    """Takes the requests that workers report.
-
-    Attributes:
-        takers: the functions that take reports, by kind.
-    """
+    """Takes the requests that workers report; ``takers`` are the functions that take reports, by kind."""
 
     def __init__(self, page: RecordingPage) -> None:
         """Begin the recording; if this fails, the status says why."""

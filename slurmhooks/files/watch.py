@@ -14,11 +14,7 @@ if TYPE_CHECKING:
 class LoadedHandler(NamedTuple):
     """A handler that some process has loaded.
 
-    Attributes:
-        hook: name of its hook.
-        label: ``module:qualname``.
-        path: the file that defines it.
-        mode: in words; empty: the handler is enforced for all requests.
+    ``label`` is ``module:qualname``, ``mode`` is in words; empty: the handler is enforced for all requests.
     """
 
     hook: str

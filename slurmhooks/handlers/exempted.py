@@ -8,11 +8,7 @@ UNTIL = "until "
 
 
 class Exempted:
-    """What a rule returns that did nothing because of an exemption, although it is for such requests.
-
-    Attributes:
-        why: for the decision log; see UNTIL.
-    """
+    """What a rule returns that did nothing because of an exemption, see UNTIL, although it is for such requests."""
 
     __slots__ = ("why",)
 

@@ -36,20 +36,10 @@ MARKS = "__slurmhooks__"
 class Mark:
     """The arguments of one use of a decorator.
 
-    Attributes:
-        function: the decorated function.
-        hook: name of the hook.
-        order: handlers with a lower order run first.
-        on_error: None for the hook's default.
-        contexts: None for all contexts of the hook.
-        timeout: in seconds; None if the handler has no limit of its own.
-        rollout: mode and share; None: the handler is enforced for all requests.
-        terms: of a health check.
-        sequence: number in the order of definition.
-        owner: name of the module whose top level ran, see :func:`running_module`.
-        schedule: when it runs; None if Slurm calls it.
-        effects: it may do more than read and write the request, and refuse it.
-        admins: of hook.job: it is also for root and SlurmUser.
+    None is the hook's default of ``on_error``, all ``contexts`` of the hook, and no ``timeout`` (in seconds),
+    ``rollout`` or ``schedule`` of its own. ``sequence`` is its number in the order of definition, ``owner`` the module
+    whose top level ran, see :func:`running_module`. ``effects``: it may do more than read and write the request, and
+    refuse it. ``admins``: of hook.job: it is also for root and SlurmUser.
     """
 
     admins = False

@@ -57,10 +57,7 @@ class Filled:
 
     What is worked out is kept in the view of the request until a handler writes, so several of these cost one.
 
-    Attributes:
-        job: the request.
-        record: for an update, the job as it is now; None for a submission, or if slurmctld cannot send it.
-        modify: it is an update.
+    ``record`` is the job of an update (``modify``) as it is now, if slurmctld can send it.
     """
 
     def __init__(

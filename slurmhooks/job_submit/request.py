@@ -27,11 +27,7 @@ SENDERS = tuple(f"{hook.removeprefix('job_')}_uid" for hook in HOOKS)
 class RequestStructs:
     """A submission or an update.
 
-    Attributes:
-        structs: the request itself, and the job that an update changes.
-        hook: name of the hook.
-        sender: user id of who asks.
-        owner: user id of the owner of the job.
+    ``structs`` are the request itself, and the job that an update changes; sender and owner (of the job) are user ids.
     """
 
     def __init__(self, numbers: tuple[int, int, int], views: Views, asking: Asking, structs: list[Struct]) -> None:

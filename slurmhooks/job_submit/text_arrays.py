@@ -21,11 +21,7 @@ OF_NO_BATCH_JOB = "only batch jobs carry their environment in the request; that 
 
 
 class Environment(StagedMapping):
-    """An environment of the request as a mapping; read on use, and written into the answer after all handlers passed.
-
-    Attributes:
-        _base: all variables of the request, after something has asked for all.
-    """
+    """An environment of the request as a mapping; read on use, and written into the answer after all handlers pass."""
 
     __slots__ = ("_base", "_job", "_member")
 

@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
 
 class Views(views.Views):
-    """Adds the class of requests.
-
-    Attributes:
-        job: the class of requests.
-    """
+    """Adds the class of requests."""
 
     def __init__(
         self, tables: Tables, of_job: Computations | None = None, of_record: Computations | None = None

@@ -116,12 +116,7 @@ class View:
 
 
 class Script:
-    """One cli_filter.lua, loaded.
-
-    Attributes:
-        path: the file.
-        state: of Lua.
-    """
+    """One cli_filter.lua, loaded into a state of Lua."""
 
     def __init__(
         self,

@@ -46,11 +46,7 @@ class Lookup:
 
 
 class LuaRequest:
-    """The running request.
-
-    Attributes:
-        environment: the Lua table of its variables.
-    """
+    """The running request, with the Lua table of its variables."""
 
     def __init__(self, state: LuaState, release: Release) -> None:
         self.environment: Any = None

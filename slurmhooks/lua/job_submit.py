@@ -136,10 +136,7 @@ def _no_record(name: object) -> None:
 class Script:
     """A job_submit.lua that has been loaded.
 
-    Attributes:
-        path: path of the script.
-        release: the release of Slurm whose job_submit/lua is imitated.
-        state: its Lua state.
+    The job_submit/lua of ``release`` is imitated.
     """
 
     def __init__(

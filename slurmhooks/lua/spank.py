@@ -39,10 +39,8 @@ LONGEST_FIRST = sorted(CALLBACKS, key=len, reverse=True)
 class Script:
     """A script that has been loaded.
 
-    Attributes:
-        path: path of the script.
-        names: names of the callbacks that it defines, or may define later because they appear in its source.
-        options: the options of its table ``spank_options``.
+    ``names`` are those of the callbacks that it defines, or may define later because they appear in its source;
+    ``options`` are those of its table ``spank_options``.
     """
 
     def __init__(self, path: str, lua: Lua | str | None, fatal: bool) -> None:

@@ -60,12 +60,7 @@ if TYPE_CHECKING:
 
 
 class Said:
-    """What has become of the node.
-
-    Attributes:
-        text: a line for the log.
-        is_error: it belongs into slurmd's log at level error.
-    """
+    """What has become of the node: a line for slurmd's log, where it has level error if it ``is_error``."""
 
     __slots__ = ("is_error", "text")
 

@@ -28,10 +28,7 @@ LOADS = frozenset(("idle", "mixed", "alloc"))
 class Settings:
     """``[node]`` of the configuration.
 
-    Attributes:
-        seconds: what all checks may take together.
-        brake: the most nodes that one check drains.
-        metrics: folder for a file with metrics; "" for none.
+    All checks may take ``seconds`` together. ``metrics`` is the folder for a file with metrics; "": none.
     """
 
     __slots__ = ("brake", "metrics", "seconds")

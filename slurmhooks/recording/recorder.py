@@ -40,12 +40,7 @@ _REPORT = Struct("<cI")
 
 
 class Limits(NamedTuple):
-    """When a recording ends by itself.
-
-    Attributes:
-        size: of the file, in bytes.
-        until: in seconds since the epoch.
-    """
+    """When a recording ends by itself: at a ``size`` in bytes, and in seconds since the epoch."""
 
     size: int
     until: float

@@ -134,12 +134,7 @@ def decode_rows(data: bytes) -> Rows:
 
 
 class UserFacts(NamedTuple):
-    """Facts about a user that slurmctld knows, independent of a request.
-
-    Attributes:
-        time: in seconds since the epoch.
-        questions: each with slurmctld's result.
-    """
+    """Facts about a user that slurmctld knows, independent of a request: questions, each with slurmctld's result."""
 
     time: float
     questions: tuple[tuple[bytes, bytes], ...]

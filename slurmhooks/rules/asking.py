@@ -29,12 +29,7 @@ ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:
 
 
 class Answer(NamedTuple):
-    """The answer of a service.
-
-    Attributes:
-        code: exit status of a program, or status code of HTTP.
-        text: its output, or the body.
-    """
+    """The exit status of a program and its output, or the status code of HTTP and the body."""
 
     code: int
     text: str

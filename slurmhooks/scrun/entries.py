@@ -86,10 +86,7 @@ def _is(name: str, parent: int, expected: Identity) -> bool:
 class Place:
     """A folder of the source and its copy, with descriptors of its own, because the walk may have left the folder.
 
-    Attributes:
-        path: path relative to the top folders.
-        source: descriptor of the folder.
-        target: descriptor of its copy.
+    ``path`` is relative to the top folders.
     """
 
     def __init__(self, folder: Folder) -> None:

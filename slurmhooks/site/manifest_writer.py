@@ -30,13 +30,8 @@ MOST_ARGUMENTS = MOST_WORDS - 1
 class ManifestLine:
     """A line of plugstack.conf, after loading.
 
-    Attributes:
-        args: its arguments.
-        sources: its sources.
-        rest: the arguments that handlers see.
-        registry: its handlers and options.
-        lua: the words of the Lua library for its scripts; empty if it has no scripts.
-        log: level and limit from the configuration, as words; empty if the line does not read a configuration.
+    ``rest`` are the arguments that handlers see, ``lua`` are the words of the Lua library for its scripts, ``log``
+    level and limit, if the line reads a configuration, as words.
     """
 
     args: Sequence[str]
@@ -51,14 +46,8 @@ class ManifestLine:
 class Point:
     """What one of slurmhooks.site.manifest.POINTS needs from the configuration.
 
-    Attributes:
-        name: of the point.
-        sources: the hook files and modules.
-        log: level and limit, as words.
-        script: for scrun, the path of the site's own scrun.lua, or None.
-        registry: the handlers; None: not known.
-        lua: the Lua library for its scripts, as words; empty if it has none.
-        records: further records, as words.
+    ``log`` are level and limit, ``lua`` the Lua library for its scripts, both as words. ``script`` is, for scrun, the
+    path of the site's own scrun.lua. The handlers are not known if ``registry`` is None.
     """
 
     name: str

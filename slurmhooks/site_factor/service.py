@@ -176,11 +176,7 @@ def _raw(value: int) -> int:
 
 
 class _Values(Around):
-    """Takes what handlers return.
-
-    Attributes:
-        returned: the valid result of the handler that ran last, if it had one.
-    """
+    """Takes what handlers return: the valid result of the handler that ran last, if it had one."""
 
     def __init__(self) -> None:
         self.returned: list[int | None] = []

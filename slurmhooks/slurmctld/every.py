@@ -43,11 +43,7 @@ ATTEMPTS = 3
 class Rules:
     """The periodic handlers of one set of hook files.
 
-    Args:
-        tables: where the tables of slurmctld are described.
-        handlers: the handlers.
-        hooks: the set.
-        loaded: when it was loaded, in seconds since the epoch.
+    ``loaded`` is when the set ``hooks`` was loaded, in seconds since the epoch.
     """
 
     def __init__(self, tables: Tables, handlers: tuple[Handler, ...], hooks: str, loaded: float) -> None:
@@ -277,13 +273,9 @@ def plan(handler: Handler, outcome: Outcome, actions: list[Action]) -> Plan:
 
 
 class Left(NamedTuple):
-    """Actions of a run that are not taken, because there are too many for one user or node.
+    """Actions of a run that are not taken, because there are too many for one user or node; ``text`` says so.
 
     Neither a wrong rule nor one user decides for all others.
-
-    Attributes:
-        actions: all those for the user or node.
-        text: says so.
     """
 
     actions: list[Action]

@@ -29,12 +29,7 @@ if TYPE_CHECKING:
 
 
 class ViewState:
-    """What a view is of and what is staged in it: in an object of its own, because assignments to a view set fields.
-
-    Attributes:
-        struct: the struct that slurmctld sent.
-        writes: staged raw values by member.
-    """
+    """What a view is of and what is staged in it: in an object of its own, because assignments to a view set fields."""
 
     __slots__ = ("struct", "writes")
 

@@ -22,13 +22,8 @@ native/client/late.h."""
 class Observation(NamedTuple):
     """One request.
 
-    Attributes:
-        id: of the call, see slurmhooks.slurmctld.call.
-        time: when it began, in seconds since the epoch.
-        request: the message.
-        members: members that were too long for the message, by index of struct and member.
-        observers: for each handler, its index among those of its hook, and a savepoint of the request as it should see
-            it.
+    ``members`` were too long for the message, by index of struct and member. ``observers`` have for each handler its
+    index among those of its hook, and a savepoint of the request as it should see it.
     """
 
     id: str

@@ -89,14 +89,7 @@ class ReadMembers:
 
 
 class Walk:
-    """The rows of one question.
-
-    Attributes:
-        whole: the table.
-        sent: the members that slurmctld sends.
-        rows: in the order in which they came.
-        asking: asks the questions.
-    """
+    """The rows of one question, in the order in which they came, with the members that slurmctld sends."""
 
     def __init__(self, asking: Asking, read: ReadMembers, sent: Table | None = None) -> None:
         """Prepare.
@@ -206,12 +199,7 @@ def _number(raw: Raw) -> int:
 
 
 class Row(Struct):
-    """A row of a table.
-
-    Attributes:
-        at: its index in the walk.
-        walk: the rows that it came with.
-    """
+    """A row of a table, with its index in the walk that it came with."""
 
     __slots__ = ("at", "walk")
 

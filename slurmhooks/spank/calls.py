@@ -63,15 +63,7 @@ PREPEND = Where("in task_init_privileged and task_init", remote=("task_init_priv
 
 
 class Calls:
-    """The functions of spank.h, for one callback.
-
-    Attributes:
-        ffi: of the compiled module.
-        lib: of the compiled module.
-        handle: the ``spank_t``.
-        context: the context of the callback.
-        callback: its name, without ``slurm_spank_``.
-    """
+    """The functions of spank.h, for one callback, named without ``slurm_spank_``, and its context."""
 
     __slots__ = ("callback", "context", "ffi", "handle", "lib")
 

@@ -154,12 +154,9 @@ def _stays(bundle: str, before: str | None) -> str:
 class Examined:
     """What a set has.
 
-    Attributes:
-        handlers: those that Slurm calls.
-        notes: what may be a mistake.
-        findings: why it does not load, or Slurm would not call a handler.
-        derived: what is made from its files, by the names of hidden files; empty if there are no plugins that would
-            read it, or if the set cannot be in force.
+    ``notes`` may be mistakes; ``findings`` are why it does not load, or Slurm would not call a handler. ``derived`` is
+    what is made from its files, by the names of hidden files; empty if there are no plugins that would read it, or if
+    the set cannot be in force.
     """
 
     handlers: list[report.Row]

@@ -239,13 +239,7 @@ def changes(before: dict[str, File], after: dict[str, File]) -> list[str]:
 
 
 class _Contents:
-    """The files and the findings so far.
-
-    Args:
-        path: of the configuration.
-        in_store: it is that of files that were deployed, whose modes are their own.
-        reads: the files.
-    """
+    """The files and the findings so far; files of a store are those that were deployed, whose modes are their own."""
 
     def __init__(self, path: Path, in_store: bool, reads: bool) -> None:
         self.path = path

@@ -19,13 +19,7 @@ _USERS_CONTEXTS = {"local", "allocator"}
 
 
 class Reader(NamedTuple):
-    """A user, or all ordinary users, who must read a file.
-
-    Attributes:
-        name: for messages.
-        uid: the user id; None: any user who owns none of the files.
-        gids: the groups of the user.
-    """
+    """A user, or all ordinary users (without a ``uid``: who own none of the files), who must read a file."""
 
     name: str
     uid: int | None = None

@@ -25,11 +25,7 @@ MANY = ("values", "where", "of_user")
 
 
 class Known:
-    """What is known in a function.
-
-    Attributes:
-        views: types of arguments, by the names that they have in the function.
-    """
+    """What is known in a function; ``views`` are types of arguments, by the names that they have in the function."""
 
     def __init__(self, views: Mapping[str, Any], tables: Mapping[str, Any], variables: Mapping[str, Any]) -> None:
         """Store what is known.

@@ -36,12 +36,7 @@ FOLDER = click.Path(path_type=Path, file_okay=False, resolve_path=True)
 class Plan:
     """The inputs of a build, checked.
 
-    Attributes:
-        slurm: release of the headers.
-        include: folder that contains slurm/slurm.h.
-        source: Slurm's sources; None: public headers only.
-        python: the Python to embed.
-        lua: version of scrun's Lua; None to build without the plugin for scrun.
+    Without ``source``, there are only the public headers; without ``lua``, the plugin for scrun is not built.
     """
 
     slurm: slurm.Version

@@ -28,14 +28,8 @@ if TYPE_CHECKING:
 class Node(NamedTuple):
     """What some nodes have, each of them.
 
-    Attributes:
-        cpus: CPUs that jobs may get.
-        sockets: sockets.
-        memory: memory that jobs may get, in MiB.
-        gpus: GPUs by type.
-        threads: CPUs of a core.
-        weight: Weight.
-        number: how many such nodes there are.
+    ``cpus`` and ``memory`` (in MiB) are those that jobs may get, ``threads`` the CPUs of a core; there are ``number``
+    such nodes.
     """
 
     cpus: int

@@ -95,11 +95,14 @@ class _File:
             self.close()
             # Once the gap has been written, only what comes after it is missing.
             self.lost = self.lost + count if len(lines) > count else len(lines)
-            self.trouble = f"{self._path}: the decision log cannot be written: {error}"
-            now = time.monotonic()
-            if not self._told_at or now - self._told_at > REPEAT:
-                self._told_at = now
-                log.error("%s", self.trouble)
+            self._tell(error)
+
+    def _tell(self, error: OSError) -> None:
+        self.trouble = f"{self._path}: the decision log cannot be written: {error}"
+        now = time.monotonic()
+        if not self._told_at or now - self._told_at > REPEAT:
+            self._told_at = now
+            log.error("%s", self.trouble)
 
     def _write(self, lines: list[bytes]) -> None:
         """Write as many lines as the file may hold, and remove them from the list; there is a new file for the others.
@@ -163,9 +166,13 @@ class _File:
                 os.replace(old, new)
 
     def close(self) -> None:
-        if self._fd is not None:
-            os.close(self._fd)
-            self._fd = None
+        """Close the file, even if its server says only now that it has not taken lines, as with NFS."""
+        fd, self._fd = self._fd, None
+        try:
+            if fd is not None:
+                os.close(fd)
+        except OSError as error:
+            self._tell(error)
 
 
 class DecisionLog:

@@ -225,7 +225,8 @@ class Recorder:
         except OSError:
             pass  # without this frame, readers notice that the end is missing
         finally:
-            os.close(self._fd)
+            with suppress(OSError):  # of NFS; it is closed
+                os.close(self._fd)
 
 
 def pack_report(kind: bytes, lost: int, data: bytes) -> bytes:

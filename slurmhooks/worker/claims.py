@@ -209,7 +209,8 @@ class Claims:
     def _free(self, generation: int) -> None:
         """End the right of a process to run a rule."""
         if self._holder == generation:
-            os.close(self._lock)  # which ends the lock, too
+            with suppress(OSError):  # of NFS, which has not taken the name of the holder
+                os.close(self._lock)  # which ends the lock, too
             self._lock, self._holder = -1, None
 
     def _folder(self) -> str:

@@ -101,7 +101,7 @@ class Store:
         with _held(self.folder / ".lock"):
             for folder in (self.folder, self._sets):
                 for left in folder.glob(f"{INCOMPLETE}*"):
-                    shutil.rmtree(left)
+                    _discard(left)
             for path in (self.pointer, self._history, self._unfinished):
                 for left in durable.leftovers(path):
                     left.unlink()
@@ -275,7 +275,7 @@ class Store:
         """Remove a set; one that a killed process has removed in part is no set."""
         gone = Path(tempfile.mkdtemp(prefix=INCOMPLETE, dir=self._sets))
         place.rename(gone)
-        shutil.rmtree(gone)
+        _discard(gone)
 
     @contextmanager
     def staged(self, bundle: str) -> Iterator[Path]:
@@ -291,6 +291,14 @@ class Store:
         finally:
             # TemporaryDirectory of older Pythons may change the modes of the targets of links.
             shutil.rmtree(stage)
+
+
+def _discard(folder: Path) -> None:
+    """Remove a folder that nobody needs, as far as possible; the next command removes the rest.
+
+    NFS keeps a file that a process of this machine has open, under another name, and so its folder.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The folder of the sets, when somebody has removed its history, or put links in its place."""
 
+import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,6 +70,34 @@ def test_a_refusal_without_a_set(
     monkeypatch.setattr(controllers, "serve", lambda folder: ["refused"])
     assert run("deploy", make("two", HANDLER.format(2)), "--sysconfdir", site.etc).exit_code == 1
     assert "leads to no set" in "".join(site.found())
+
+
+def test_a_file_that_nfs_keeps(
+    site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that has a file of a set open, which NFS keeps, keeps no command from its work; later, all is gone."""
+    site.file(HANDLER.format(0))
+    deploy(make("one", HANDLER.format(1)))
+
+    def unlink(name: str, *, dir_fd: int | None = None, unlink: Callable[..., None] = os.unlink) -> None:
+        if name.startswith(".nfs"):
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), name)
+        if name == "a.py":
+            os.rename(name, ".nfs0001", src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
+        else:
+            unlink(name, dir_fd=dir_fd)
+
+    two = make("two", HANDLER.format(2))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "unlink", unlink)
+        done = run("deploy", "--dry-run", two, "--sysconfdir", site.etc)
+        assert done.exit_code == 0, done.output
+        deploy(two)
+        rollback(site, run)
+    assert handlers(site) == ["a:version_1"]
+    assert list(site.etc.rglob(".nfs*"))
+    rollback(site, run, Store(site.etc).kept()[-1])
+    assert not list(site.etc.rglob(".new-*"))
 
 
 @pytest.mark.parametrize("link", ["slurmhooks.d", "slurmhooks.d/sets"])

@@ -360,3 +360,27 @@ def test_what_a_full_disk_has_cost_is_counted(seed: int, tmp_path: Path, monkeyp
     kept = sum(line["event"] == "decision" for line in lines)
     assert 0 < kept < wanted["total"]
     assert kept + sum(line["count"] for line in lines if line["event"] == "dropped") == wanted["total"] + 1
+
+
+def test_a_server_that_takes_no_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NFS may say only when a file is closed that its lines are lost: then the log does, and goes on anew."""
+    path = tmp_path / "log" / "job_submit.jsonl"
+    log = decision_log.DecisionLog(orders(path))
+    log.decision(DECISION)
+    log.turn()
+    path.unlink()
+
+    def close(fd: int, close: Callable[[int], None] = os.close) -> None:
+        close(fd)
+        raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "close", close)
+        log.decision(DECISION)
+        log.turn()
+        log.order(orders(path))
+    assert os.strerror(errno.EDQUOT) in str(log.trouble)
+    log.decision(DECISION)
+    log.close()
+    assert len(path.read_bytes().splitlines()) == 2
+    assert log.trouble is None

@@ -128,6 +128,7 @@ def test_a_disk_that_fails_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     for name in ("write", "ftruncate", "fsync"):
         monkeypatch.setattr(os, name, fail)
+    monkeypatch.setattr(os, "close", lambda fd, close=os.close: (close(fd), fail()))
     recorder.take(pack_report(REQUEST, 0, request("one")))
     recorder.end("")
     assert recorder.ended == os.strerror(number)

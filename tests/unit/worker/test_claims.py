@@ -188,6 +188,21 @@ def test_a_forked_process_does_not_free_the_lock(state: Path) -> None:
     assert os.waitpid(pid, 0)[1] == 0
 
 
+def test_a_lock_whose_server_has_failed(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end of a run ends the right to it, also if NFS says only then that the name of its holder is not written."""
+    asking = Asking(Claims())
+    assert asking.kind(1) == Claim.GRANTED
+
+    def close(fd: int, close: Callable[[int], None] = os.close) -> None:
+        close(fd)
+        raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "close", close)
+        asking.free()
+    assert asking.kind(2) == Claim.GRANTED
+
+
 def test_rules_stay_where_they_run(state: Path, logged: Logged, monkeypatch: pytest.MonkeyPatch) -> None:
     """A controller leaves a rule to the one that has run it the last time, until it asks to take it over."""
     one, two = on("one", monkeypatch), on("two", monkeypatch)

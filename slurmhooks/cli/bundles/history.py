@@ -102,8 +102,9 @@ def _standing(events: Sequence[Event]) -> list[Event]:
     for event in events:
         if event.undo and stack:
             stack.pop()
-        while event.verb == "on" and any(each.bundle == event.bundle for each in stack[:-1]):
-            stack.pop()
+        if event.verb == "on" and any(each.bundle == event.bundle for each in stack):
+            while stack[-1].bundle != event.bundle:
+                stack.pop()
         if not stack or stack[-1].bundle != event.bundle:
             stack.append(event)
     return stack

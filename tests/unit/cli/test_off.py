@@ -86,6 +86,17 @@ def test_back_after_on(site: "Site", run: "Call", labels: list[str]) -> None:
     assert handlers(site) == ["a:first"]
 
 
+def test_back_after_on_of_a_set_deployed_twice(site: "Site", run: "Call") -> None:
+    """`rollback` goes back to the set before the last deployment, not before an earlier one of the same files."""
+    sources = ["@hook.job_submit\ndef first(job): pass\n", TEXT]
+    for text in (*sources, sources[0]):
+        site.file(text)
+        last = call(site, run, "deploy")
+    call(site, run, "off", "--all")
+    assert call(site, run, "on")["bundle"] == last["bundle"]
+    assert call(site, run, "rollback")["bundle"] == last["before"]
+
+
 @pytest.mark.parametrize("undone", [["off", "a:launch"], ["off", "--all"]])
 def test_on_after_back(site: "Site", run: "Call", undone: list[str]) -> None:
     """If `rollback` goes back to a set with handlers that are off, `on` brings them back; further back none are off."""

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Finds the submission of a job in the decision log, which slurmhooks/collector/decision_log.py writes."""
 
+import os
 import re
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from slurmhooks.cli import documents, output
+from slurmhooks.cli.findings import Finding
 from slurmhooks.cli.log_lines import ALWAYS, Window, backwards
 from slurmhooks.collector import json_lines
 
@@ -99,13 +102,27 @@ class Log:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def exists(self) -> bool:
-        """Tell whether there is any file.
+    def must_exist(self) -> None:
+        """Refuse to read a log that does not exist.
 
         Raises:
-            OSError: the folder cannot be read.
+            Finding: there is no file, or this user may not read the folder, or one above it.
         """
-        return self._folder.is_file() or (self._folder.is_dir() and any(self._folder.glob("*.jsonl")))
+        path = self._folder
+        try:
+            is_folder = stat.S_ISDIR(path.stat().st_mode)
+            if not os.access(path, os.R_OK | os.X_OK if is_folder else os.R_OK):
+                raise PermissionError
+            if not is_folder or any(path.glob("*.jsonl")):
+                return
+        except PermissionError:
+            raise Finding(f"{path}: only SlurmUser and root may read the decision log") from None
+        except OSError:
+            pass
+        raise Finding(
+            f"{path}: there is no decision log: the first request of a set with handlers begins it, unless"
+            " [decisions] of slurmhooks.toml says otherwise"
+        )
 
     def begin(self) -> datetime | None:
         """Return when the oldest decision was made; None: there is none."""

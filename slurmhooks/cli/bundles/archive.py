@@ -130,7 +130,9 @@ def unpack(data: bytes, source: str) -> dict[str, File]:
                     raise Finding(f"{source}: {member.name!r} in it is not a file of a bundle; it is not deployed")
                 files[member.name] = File(content.read(), member.mode != PUBLIC, member.gname)
     except (tarfile.TarError, EOFError, ValueError, OverflowError, RecursionError) as error:
-        raise Finding(f"{source}: not a bundle: {error}") from error
+        raise Finding(
+            f"{source}: not a bundle: {error}; name an archive of 'slurmhooks bundle', or the folder of slurmhooks.toml"
+        ) from error
     nested = [name for name in files if any(str(folder) in files for folder in PurePosixPath(name).parents)]
     if nested or "slurmhooks.toml" not in files or pack(files) != data:
         raise Finding(f"{source}: not a bundle as 'slurmhooks bundle' makes it, or damaged; it is not deployed")

@@ -117,7 +117,8 @@ def this(sysconfdir: Path) -> Machine:
         findings += error.findings
     running, notes = controllers.find_running(sysconfdir)
     host = os.environ.get("SLURMD_NODENAME") or os.uname().nodename.partition(".")[0]
-    findings += controllers.missing(sysconfdir, host, running)
+    unknown = [text for text in notes if "unknown" in text]
+    findings += unknown or controllers.missing(sysconfdir, host, running)
     return Machine(
         name=host,
         at=datetime.now(UTC),
@@ -128,7 +129,7 @@ def this(sysconfdir: Path) -> Machine:
         history=store.events()[-SHOWN:],
         sources=_sources(store),
         slurmctld=[_point(each, store) for each in running],
-        findings=[*findings, *prolog.others(sysconfdir, deployed), *(text for text in notes if "unknown" in text)],
+        findings=[*findings, *prolog.others(sysconfdir, deployed)],
         manifest=manifest,
         packages=packages.changed(store.place(deployed)) if deployed is not None else [],
     )

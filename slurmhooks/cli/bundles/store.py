@@ -73,8 +73,10 @@ class Store:
                 raise
             name = error.filename2 or error.filename or self.folder
             what = f"{name}: {error.strerror}: 'deploy' and 'rollback' must write {self.home}: "
+            other = f"name a folder that can be written in {home.FILE_NAME} beside slurm.conf"
+            remedy = "run the command as root" if os.geteuid() and error.errno != errno.EROFS else other
             raise Finding(
-                what + f"name a folder that can be written in {home.FILE_NAME} beside slurm.conf; nothing has changed"
+                f"{what}{remedy}; nothing has changed"
                 if self.unfinished is None
                 else what + "then run the command again, which finishes the deployment"
             ) from error

@@ -268,14 +268,11 @@ def loads(source: Path, sysconfdir: Path) -> list[Row]:
 
 
 def at_source(text: str, store: Store, source: Path) -> str:
-    """Return a text about a copy, which names the file that was copied, because that is what people edit."""
-    if not source.is_dir():
-        return text
+    """Return a text about a copy, which names what people edit: the file that was copied, or that in the archive."""
+    origin = f"{source.resolve()}/" if source.is_dir() else ""
     for folder in dict.fromkeys((store.place(""), store.place("").resolve())):
         text = re.sub(rf"{re.escape(str(folder))}/[0-9a-f]{{16}}/absolute/", "/", text)
-        text = re.sub(
-            rf"{re.escape(str(folder))}/[0-9a-f]{{16}}(?=/)", str(source.resolve()).replace("\\", r"\\"), text
-        )
+        text = re.sub(rf"{re.escape(str(folder))}/[0-9a-f]{{16}}/", origin.replace("\\", r"\\"), text)
     return text
 
 
@@ -329,7 +326,7 @@ def read(bundle: Path, sysconfdir: Path) -> tuple[bytes, str | None]:
     try:
         data = regular.read(path, archive.LARGEST)  # a signed one may be anywhere
     except OSError as error:
-        raise Finding(f"{path}: not a bundle: {error.strerror}") from error
+        raise Finding(f"{path}: {error.strerror}") from error
     signer = signature.signer(path, data, sysconfdir)
     if signer is None:
         try:

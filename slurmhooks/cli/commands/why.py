@@ -75,10 +75,7 @@ def command(
     folder = _folder()
     log = Log(folder)
     if not hosts:
-        if _is_closed(folder):
-            raise Finding(f"{folder}: only SlurmUser and root may read the decision log")
-        if not log.exists():
-            raise Finding(f"{folder}: there is no decision log: see [decisions] of slurmhooks.toml")
+        log.must_exist()
     notes: list[str] = []
     from slurmhooks.cli import progress
 
@@ -145,17 +142,6 @@ def _shown(time: datetime) -> str:
 def _named(code: object) -> object:
     """Return a code as administrators write it: scripts have -1 from slurm.ERROR."""
     return "SLURM_ERROR" if code == -1 else code
-
-
-def _is_closed(folder: Path) -> bool:
-    """Tell whether this user may not read the log, or a folder above it."""
-    try:
-        folder.stat()
-    except PermissionError:
-        return True
-    except OSError:
-        return False
-    return not os.access(folder, os.R_OK | os.X_OK if folder.is_dir() else os.R_OK)
 
 
 def _folder() -> Path:

@@ -329,11 +329,19 @@ def test_a_home_elsewhere(
     assert sorted(path.name for path in place.iterdir()) == ["slurmhooks.d", "slurmhooks.set"]
 
 
-@pytest.mark.parametrize("name", ["begun", "slurmhooks.set"])
+@pytest.mark.parametrize(
+    ("name", "code", "remedy"),
+    [
+        ("begun", errno.EROFS, "name a folder that can be written"),
+        ("slurmhooks.set", errno.EROFS, "name a folder that can be written"),
+        ("begun", errno.EACCES, "run the command as root"),
+    ],
+)
 def test_what_cannot_be_replaced(
-    site: "Site", run: "Call", make: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    """A read-only folder changes nothing, and the error says what to do."""
+    site: "Site", run: "Call", make: Callable[..., Path], monkeypatch: pytest.MonkeyPatch,
+    name: str, code: int, remedy: str,
+) -> None:  # fmt: skip
+    """A folder that is read-only, or that this user may not write, changes nothing, and the error says what to do."""
     site.file(HANDLER.format(0))
     bundle = make("one", HANDLER.format(1))
 
@@ -342,18 +350,20 @@ def test_what_cannot_be_replaced(
 
         def refusing(path: Path, *arguments: object) -> None:
             if Path(path).name == name:
-                raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+                raise OSError(code, os.strerror(code), str(path))
             real(path, *arguments)
 
         monkeypatch.setattr(durable, call, refusing)
 
     with monkeypatch.context() as context:
         monkeypatch = context
+        context.setattr(os, "geteuid", lambda: 1000)
         refuse("write")
         refuse("link")
         result = run("deploy", bundle, "--sysconfdir", site.etc)
     assert result.exit_code == 1
-    assert "Read-only file system: 'deploy' and 'rollback' must write" in result.output, result.output
+    must = f"{os.strerror(code)}: 'deploy' and 'rollback' must write {site.etc}: {remedy}"
+    assert must in result.output, result.output
     assert "nothing has changed" in result.output
     assert handlers(site) == ["a:version_0"]
     store = Store(site.etc)

@@ -241,14 +241,18 @@ def test_archives_of_private_files(site: "Site", run: "Call", open_folder: Path)
     assert not script.exists()
 
 
-def test_private_files_for_launches(site: "Site", run: "Call") -> None:
-    """A file that launches load and users cannot read is refused, whatever handlers it has."""
+def test_private_files_for_launches(site: "Site", run: "Call", open_folder: Path) -> None:
+    """A file that launches load and users cannot read is refused by its source's name, whatever handlers it has."""
+    archive = open_folder / "b.tar"
     for text in ("@hook.spank.init\ndef init(spank): pass\n", HANDLER.format(1)):
         site.file(text).chmod(0o600)
-        result = run("deploy", "--sysconfdir", site.etc)
-        assert result.exit_code == 1
-        assert "ordinary users cannot read it, so srun, sbatch and salloc fail for them" in result.output
-        assert Store(site.etc).deployed is None
+        assert run("bundle", site.etc, "--output", archive).exit_code == 0
+        for source, name in ((site.etc, site.hooks / "a.py"), (archive, "hooks.d/a.py")):
+            result = run("deploy", source, "--sysconfdir", site.etc)
+            assert result.exit_code == 1
+            why = "ordinary users cannot read it, so srun, sbatch and salloc fail for them"
+            assert f"error: {name}: {why}: chmod o+r {name}\n" in result.output, result.output
+            assert Store(site.etc).deployed is None
     site.plugstack("required spank_python.so launches.d/*.py")
     (site.etc / "launches.d").mkdir()
     put(site, run)

@@ -344,6 +344,10 @@ def test_a_controller_without_slurmctld(site: "Site", run: "Call", monkeypatch: 
         report, found = status(site, run)
         assert found == code, report
         assert any("no slurmctld with our plugins has answered here" in text for text in report["findings"]) == code
+    refused = "the hooks in force in slurmctld are unknown: only root and SlurmUser may do this"
+    monkeypatch.setattr(controllers, "find_running", lambda sysconfdir: ([], [refused]))
+    site.conf(f"PluginDir={site.plugins}", f"SlurmctldHost={here}", "JobSubmitPlugins=python")
+    assert status(site, run)[0]["findings"] == [f"{here}: {refused}"]
     loaded = os.path.realpath(site.etc / "slurmhooks.set" / "slurmhooks.toml")
     running = controllers.Running("job_submit", 1, 1, [], [], fault=None, configuration=loaded)
     monkeypatch.setattr(controllers, "find_running", lambda sysconfdir: ([running], []))

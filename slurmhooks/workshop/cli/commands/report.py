@@ -10,7 +10,6 @@ import click
 
 from slurmhooks.cli import output, parameters, progress
 from slurmhooks.cli.decisions import Log
-from slurmhooks.cli.findings import Finding
 from slurmhooks.collector.folders import decisions_folder
 from slurmhooks.site import sources as site
 from slurmhooks.workshop.cli.anonymity import Numbered, plain
@@ -63,9 +62,8 @@ def command(
             share = f"[decisions] sample = {read.decisions.sample:g}"
             notes.append(f"The log has only a share of the accepted requests ({share}), so they are too few here.")
     logs = [Log(path) for path in files]
-    missing = [str(path) for path, log in zip(files, logs, strict=True) if not log.exists()]
-    if missing:
-        raise Finding(f"{missing[0]}: there is no decision log: see [decisions] of slurmhooks.toml")
+    for log in logs:
+        log.must_exist()
     tally = Tally(change)
     with progress.waiting("reading the decision log"):
         for log in logs:

@@ -48,14 +48,17 @@ def test_of_this_machine(written: Written) -> None:
     assert "mail:send" not in result.stdout
 
 
-def test_files(written: Written) -> None:
-    """Files and folders of any machine can be named; a folder without a log is a finding."""
+def test_files(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files and folders of any machine can be named; a folder without a log, or closed to the user, is a finding."""
     report = json.loads(call(written.folder / "job_submit.jsonl.1", "--json").stdout)
     assert (report["total"]["requests"], report["change"]) == (2, None)
     both = json.loads(call(written.folder, written.folder / "job_submit.jsonl.1", "--json").stdout)
     assert both["total"]["requests"] == 5
     result = call(written.folder.parent)
     assert (result.exit_code, "there is no decision log" in result.output) == (1, True)
+    monkeypatch.setattr(os, "access", lambda path, mode: mode == os.R_OK)  # root may read everything
+    result = call(written.folder)
+    assert (result.exit_code, "only SlurmUser and root may read the decision log" in result.output) == (1, True)
 
 
 def test_times(written: Written) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import json
-from pathlib import Path
+from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -42,8 +43,8 @@ def test_the_same_row_in_each_form() -> None:
 
 
 def test_tables_are_up_to_date() -> None:
-    """The tables of the documentation are those that docs/tables.py writes from docs/figures."""
-    known = tables.read()
+    """The tables of the documentation are those that docs/tables.py writes from docs/figures.json."""
+    known = tables.read()["rows"]
     pages = {path: path.read_text() for path in tables.pages()}
     assert any(tables.TABLE.search(text) for text in pages.values())
     for path, text in pages.items():
@@ -51,28 +52,34 @@ def test_tables_are_up_to_date() -> None:
 
 
 def test_all_kept_figures_are_shown() -> None:
-    """Each group that docs/figures has is in a table."""
+    """Each group that docs/figures.json has is in a table, and each row and run there once."""
     shown = {
         group
         for path in tables.pages()
         for _, groups, _, _ in tables.TABLE.findall(path.read_text())
         for group in groups.split()
     }
-    assert {row["group"] for row in tables.read()} == shown
+    kept = tables.read()
+    assert {row["group"] for row in kept["rows"]} == shown
+    names = [(row["group"], row["what"], tables.column(row)) for row in kept["rows"]]
+    assert [name for name, count in Counter(names).items() if count > 1] == []
+    assert {row["run"] for row in kept["rows"]} == set(kept["runs"])
+    assert tables.FIGURES.read_text() == tables.text_of(kept)
 
 
-def test_a_table(tmp_path: Path) -> None:
+def test_a_table() -> None:
     """A run of the bench becomes a table: a column for each release; the newest run counts.
 
     Exceeded limits are bold.
     """
     old = rows.Row("group", "what", 0.5, "ms", 0.25)
     new = rows.Row("group", "what", 0.5, "ms", 0.7501)
-    (tmp_path / "b.json").write_text(rows.as_json("2026-11-21", {}, {"22.05": [old], "24.11": [old]}))
-    (tmp_path / "a.json").write_text(rows.as_json("2026-11-22", {}, {"24.11": [new]}))
+    figures: dict[str, Any] = {"runs": {}, "rows": []}
+    tables.add(figures, "old", json.loads(rows.as_json("2026-11-21", {}, {"22.05": [old], "24.11": [old]})))
+    tables.add(figures, "new", json.loads(rows.as_json("2026-11-22", {}, {"24.11": [new]})))
     page = "before\n<!-- figures: group -->\nold\n<!-- end of figures -->\nafter\n"
 
-    filled = tables.fill(page, tables.read(tmp_path))
+    filled = tables.fill(page, figures["rows"])
 
     table = "| what | limit | 22.05 | 24.11 |\n| --- | --- | --- | --- |\n| what | ≤ 0.5 ms | 0.25 | **0.75** |\n"
     assert filled == page.replace("old\n", table)

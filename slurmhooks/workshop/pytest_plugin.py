@@ -52,12 +52,7 @@ class Runner:
     """The common base of the fixtures: loads the handlers of all files anew for each test."""
 
     def __init__(self, files: Sequence[Path], shown: list[str]) -> None:
-        """Load the files.
-
-        Args:
-            files: hook files.
-            shown: list to which a text is added for each call, for the report of a failed test.
-        """
+        """Load hook files; for the report of a failed test, a text is added to ``shown`` for each call."""
         from slurmhooks.entry.scripts_and_rules import of_files
         from slurmhooks.errors import LoadError
         from slurmhooks.handlers.refusals import unknown_codes

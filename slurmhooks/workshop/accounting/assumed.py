@@ -52,12 +52,7 @@ def word_for(member: str) -> str:
 
 
 def assumed(name: str, text: str) -> Raw:
-    """Return the raw value of a field for which users take what the job got.
-
-    Args:
-        name: a key of ASSUMABLE.
-        text: the column of sacct.
-    """
+    """Return the raw value of a field, a key of ASSUMABLE, that is what the job got, in a column of sacct."""
     if name == "time_limit":
         value: Any = {"UNLIMITED": UNLIMITED}.get(text, int(text) if text.isdecimal() else None)
         raws: Raw = struct_of(FakeJob(time_limit=value)).raws["time_limit"]

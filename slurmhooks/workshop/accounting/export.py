@@ -66,10 +66,8 @@ printf '%s {end}\\n' "$separator"
 def script(days: Sequence[tuple[date, date]], *, users: Sequence[str] = (), kept: bool = True) -> str:
     """Return the script.
 
-    Args:
-        days: times from which and until which jobs are asked for, each pair by one call of sacct.
-        users: names or ids; by default all users.
-        kept: also print scripts and environments where AccountingStoreFlags keeps them.
+    ``days`` are times from which and until which jobs are asked for, each pair by one call of sacct; ``users`` are
+    names or ids, by default all. ``kept``: also print scripts and environments where AccountingStoreFlags keeps them.
     """
     parts = _SCRIPT + (_KEPT if kept else "") + _END
     return parts.format(

@@ -104,11 +104,7 @@ def is_exact(given: Set[str], release: tuple[int, ...]) -> bool:
 def by_options(unknown: frozenset[str], certain: frozenset[str], possible: frozenset[str], *, exact: bool) -> set[str]:
     """Return the members of a request of sbatch that its options decide, and that are known.
 
-    Args:
-        unknown: options that may be given, or have another value.
-        certain: options that the command line gives.
-        possible: options that it may give.
-        exact: see :func:`is_exact`.
+    ``unknown`` options may be given, or have another value. ``exact``: see :func:`is_exact`.
     """
     known = {member for member, options in OWN.items() if unknown.isdisjoint(options)}
     if unknown <= ALONE:

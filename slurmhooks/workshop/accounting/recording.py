@@ -67,12 +67,8 @@ def write(
 ) -> Counts:
     """Write the recording.
 
-    Args:
-        fd: of the file, which is empty.
-        saved: the jobs.
-        assume: see Computing.
-        users_here: the name service of this machine is that of the cluster.
-        progress: called with the number of jobs that are done, and the number of all jobs.
+    ``fd`` is of an empty file. ``users_here``: the name service of this machine is that of the cluster. ``progress``
+    gets the number of jobs that are done, and the number of all jobs.
 
     Raises:
         OSError: the file cannot be written.
@@ -85,11 +81,8 @@ def write(
 class _Part:
     """A part of the jobs of an import, as a process returns it.
 
-    Attributes:
-        frames: the contents of their frames.
-        users: the names of their users, by user id.
-        unknown: how many of them have the same unknown members.
-        scripts, environments: see Counts.
+    ``frames`` are the contents of their frames, ``users`` names by user id; ``unknown`` says how many of them have the
+    same unknown members.
     """
 
     frames: list[bytes] = field(default_factory=list)

@@ -51,9 +51,7 @@ class Saved:
     def __init__(self, fd: int, progress: Callable[[int, int], None] | None = None) -> None:
         """Find the jobs; the descriptor may be closed afterwards.
 
-        Args:
-            fd: of the file.
-            progress: called with the number of bytes that are done, and the number of all bytes.
+        ``progress`` gets the number of bytes that are done, and the number of all bytes.
 
         Raises:
             SavedError: the file is not the output of the script, or not all of it.
@@ -107,14 +105,9 @@ class Saved:
         return bool(self._kept[kind])
 
     def kept(self, kind: str, job: str) -> str | None:
-        """Return the script or the environment of a job.
+        """Return the script or the environment of a job; None if accounting has none, or it is not certain whose it is.
 
-        Args:
-            kind: SCRIPTS or VARIABLES.
-            job: the column JobID.
-
-        Returns:
-            the text; None if accounting does not have it, or if it is not certain whose it is.
+        ``kind`` is SCRIPTS or VARIABLES, ``job`` the column JobID.
         """
         place = self._kept[kind].get(base_of(job.encode(), 0), 0)
         if not place:

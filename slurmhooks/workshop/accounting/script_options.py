@@ -35,11 +35,7 @@ def options(
 ) -> tuple[list[list[Given]], set[str]]:
     """Return the options of each component in a script, and the names of those that sbatch may not have read.
 
-    Args:
-        script: its text.
-        line: the command line.
-        notes: list to which notes on options and lines that cannot be read are added.
-        release: of Slurm.
+    Notes on options and lines that cannot be read are added to ``notes``.
 
     Raises:
         SbatchError: sbatch would refuse an option, or this release may read it otherwise.

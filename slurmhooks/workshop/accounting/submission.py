@@ -64,11 +64,8 @@ _SHORT = 500
 class AccountedRequest:
     """The request of a job.
 
-    Attributes:
-        raws: raw values by member, of those that are set.
-        unknown: the members whose values are not known.
-        batch: it has a script and an environment.
-        sender_is_root: the user of the job did not send it, root did.
+    ``raws`` are raw values by member, of those that are set; ``unknown`` are the members whose values are not known. A
+    ``batch`` job has a script and an environment.
     """
 
     raws: Mapping[str, Raw]
@@ -95,9 +92,8 @@ class Kept:
 def kept(script: str | None, environment: str | None) -> Kept:
     """Return what is certain about a script and an environment as accounting has them.
 
-    Args:
-        script: the text; None: not kept.
-        environment: a line for each variable; a value with line breaks looks like several. None: not kept.
+    Without ``script`` or ``environment``, it is not kept. In the environment, a line is a variable; a value with line
+    breaks looks like several.
     """
     if environment is None:
         return Kept(script)
@@ -116,19 +112,10 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
 class Computing:
-    """Computes requests for a release of Slurm.
-
-    Attributes:
-        slots: the numbers of members that are not set.
-    """
+    """Computes requests for a release of Slurm; ``slots`` are the numbers of members that are not set."""
 
     def __init__(self, release: str, assume: frozenset[str] = frozenset()) -> None:
-        """Prepare.
-
-        Args:
-            release: of Slurm, such as "24.11".
-            assume: words of slurmhooks.workshop.accounting.assumed.
-        """
+        """Prepare for a release such as "24.11"; ``assume`` are words of slurmhooks.workshop.accounting.assumed."""
         self._release = release
         self._assume = assume
         self._table = tables_of(release)["job"]
@@ -144,12 +131,7 @@ class Computing:
         self._of_options = lru_cache(_SETS)(self._of_sbatch)
 
     def request(self, columns: Mapping[str, str], kept: Kept) -> AccountedRequest:
-        """Return the request of a job.
-
-        Args:
-            columns: of sacct.
-            kept: what else accounting has.
-        """
+        """Return the request of a job, from the columns of sacct and what else accounting has."""
         evidence = tuple(columns.get(column, "") for column in _EVIDENCE)
         heterogeneous = "+" in columns["JobID"] or (kept.script is None and COMPONENT in columns)
         computed = self._of_columns(columns.get("SubmitLine", ""), evidence, kept, heterogeneous)

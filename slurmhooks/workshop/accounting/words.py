@@ -85,10 +85,8 @@ class SubmitLine:
 def read(text: str, columns: Mapping[str, str], *, plain: bool = False) -> SubmitLine:
     """Read a command line.
 
-    Args:
-        text: the words with blanks between them.
-        columns: what sacct says about the job.
-        plain: a word that begins like an option is one.
+    The words have blanks between them. ``columns`` are what sacct says about the job. ``plain``: a word that begins
+    like an option is one.
     """
     words = text.split(" ")
     program = os.path.basename(words[0])
@@ -116,18 +114,10 @@ def read(text: str, columns: Mapping[str, str], *, plain: bool = False) -> Submi
 
 
 def _option(line: SubmitLine, words: Sequence[str], at: int, place: int, values: _Values, *, plain: bool) -> int | None:
-    """Read the option that begins at a word; all words are not copied, because a user may write very many.
+    """Read the option at a word; return the number of its words, None if it is uncertain. A user may write very many.
 
-    Args:
-        line: gets the option.
-        words: all words.
-        at: the index of the word.
-        place: where it begins in the text.
-        values: what sacct says about the job.
-        plain: a word that begins like an option is one.
-
-    Returns:
-        the number of its words; None if that is not certain.
+    ``line`` gets the option; ``place`` is where it begins in the text. ``plain``: a word that begins like an option is
+    one.
     """
     match = _given(line.program, words[at : at + 2])
     if match is None:
@@ -166,11 +156,8 @@ class _Values:
     def whole(self, name: str, start: int, value: str, words: Sequence[str]) -> str | None:
         """Return the value of an option that goes on in the following words as its column says; None if it does not.
 
-        Args:
-            name: of the option.
-            start: where its value begins.
-            value: its value until the end of the word.
-            words: those after it, as many as an account may have.
+        ``start`` is where its value begins, ``value`` the value until the end of the word; ``words`` are those after
+        it, as many as an account may have.
         """
         column = self._columns.get(COLUMNS.get(name, ""))
         if not column:

@@ -248,12 +248,7 @@ class Flow:
     # Expressions.
 
     def value(self, expression: Expr, *, index: bool = False) -> Value:
-        """Return what is known of an expression.
-
-        Args:
-            expression: the expression.
-            index: it is indexed or called, so that a whole table is not used as a value.
-        """
+        """Return what is known of an expression; with ``index``, a whole table is not used as a value."""
         match expression:
             case Constant(value=constant):
                 return members.constant(constant)

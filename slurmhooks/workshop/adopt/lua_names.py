@@ -80,12 +80,7 @@ def fields(kind: str, release: Release) -> frozenset[str]:
 
 @cache
 def slurm_table(family: str, release: Release) -> frozenset[str]:
-    """Return the members of the table ``slurm``.
-
-    Args:
-        family: ``job_submit``, ``cli_filter`` or ``scrun``.
-        release: of Slurm.
-    """
+    """Return the members of the table ``slurm`` of job_submit, cli_filter or scrun in a release."""
     members = {*SLURM, *numbers(release), "CLUSTER_NAME"}
     if family == "job_submit":
         members |= OF_JOB_SUBMIT

@@ -46,15 +46,7 @@ SEED = 20
 def generated(
     script_uses: set[str], constants: list[Any], release: str, hook: str, count: int = MOST
 ) -> list[TrialRequest]:
-    """Return requests for a script.
-
-    Args:
-        script_uses: the fields of the request that it uses.
-        constants: texts and numbers in the script.
-        release: of Slurm.
-        hook: ``job_submit`` or ``job_modify``.
-        count: how many at most.
-    """
+    """Return ``count`` requests at most for a script, with fields of the request, texts and numbers that it uses."""
     lacks = missing_fields(release)
     fields = sorted({lua_names.same_as(name) for name in script_uses if lua_names.takes_values(name)} - lacks - NOT_SET)
     chosen = {name: list(_values(name, constants)) for name in fields}

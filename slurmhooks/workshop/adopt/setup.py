@@ -32,12 +32,8 @@ class Setup:
 def setup(family: str, script: str, folder: str, current: str | None, version: str | None) -> Setup:
     """Return what to change.
 
-    Args:
-        family: of the script.
-        script: its path.
-        folder: with slurm.conf and slurmhooks.toml.
-        current: the value of the key in slurm.conf today; None if it is not known.
-        version: of Lua, if it was chosen; None for the default.
+    ``folder`` has slurm.conf and slurmhooks.toml. ``current`` is the value of the key in slurm.conf today, if known.
+    ``version`` is of Lua; None: the default.
     """
     lua = f"\n[lua]\nversion = {json.dumps(version)}\n" if version else ""
     if family == "spank":

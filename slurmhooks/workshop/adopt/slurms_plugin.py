@@ -35,13 +35,8 @@ class SlurmsPlugin:
     def __init__(self, content: bytes, folder: str, build: Path, plugin: Path, slurm: Path, now: int) -> None:
         """Load a script.
 
-        Args:
-            content: of the script.
-            folder: an empty folder, where the plugin reads the script with each request.
-            build: the folder with our library and its tables.
-            plugin: job_submit_lua.so.
-            slurm: libslurmfull.so.
-            now: the time that the script sees.
+        ``folder`` is empty; the plugin reads the script there with each request. ``build`` is the folder with our
+        library and its tables. The script sees the time ``now``.
 
         Raises:
             ValueError: it does not load.

@@ -14,10 +14,7 @@ if TYPE_CHECKING:
 class Variable:
     """A local variable or parameter.
 
-    Attributes:
-        name: its name.
-        number: different for each variable of the script.
-        function: the function that declares it; None for the main chunk.
+    ``number`` differs for each variable of the script; the ``function`` that declares it is None for the main chunk.
     """
 
     name: str
@@ -34,11 +31,7 @@ class Expr:
 
 @dataclass(eq=False, slots=True)
 class Constant(Expr):
-    """nil, true, false, a number or a text.
-
-    Attributes:
-        value: None, a bool, a float, or a str.
-    """
+    """nil, true, false, a number or a text; as None, a bool, a float, or a str."""
 
     value: bool | float | str | None
 
@@ -101,11 +94,7 @@ class Table(Expr):
 class Function(Expr):
     """A function.
 
-    Attributes:
-        name: such as ``a.b``; empty if it has none.
-        parameters: its parameters, with ``self`` for a method.
-        body: its statements.
-        end: its last line.
+    The name is such as ``a.b``, or empty; the parameters of a method have ``self``; ``end`` is the last line.
     """
 
     name: str
@@ -157,11 +146,8 @@ class If(Stmt):
 class Loop(Stmt):
     """Any loop.
 
-    Attributes:
-        kind: ``while``, ``repeat``, ``numbers`` or ``each``.
-        variables: of ``for``.
-        values: the condition, or what follows ``=`` or ``in``.
-        body: the statements.
+    ``kind`` is ``while``, ``repeat``, ``numbers`` or ``each``; ``variables`` are those of ``for``, ``values`` the
+    condition, or what follows ``=`` or ``in``.
     """
 
     kind: str
@@ -184,12 +170,7 @@ class Jump(Stmt):
 
 @dataclass(slots=True)
 class Tree:
-    """A script.
-
-    Attributes:
-        main: the main chunk as a function.
-        damaged: lines that the parser does not understand.
-    """
+    """A script: its main chunk as a function, and the lines that the parser does not understand."""
 
     main: Function
     damaged: list[int]

@@ -125,14 +125,7 @@ def _not_tried(request: Request, uses: frozenset[str], *given: Answer) -> str | 
 
 @dataclass(frozen=True)
 class SlurmsOwn:
-    """Where Slurm's own plugin is.
-
-    Attributes:
-        build: the folder of the build with slurmhooks_own_lua.so.
-        plugin: job_submit_lua.so.
-        library: libslurmfull.so.
-        release: of Slurm.
-    """
+    """Where Slurm's own plugin, libslurmfull.so, and the folder of the build with slurmhooks_own_lua.so are."""
 
     build: str
     plugin: str
@@ -151,14 +144,8 @@ def run(
 ) -> Tried:
     """Try a script with requests under slurmhooks.
 
-    Args:
-        path: of the script.
-        release: of Slurm.
-        version: of Lua.
-        requests: submissions and updates, or commands.
-        uses: the members of a request that the script uses.
-        progress: called with the number of requests that are done, and the number of all requests.
-        family: of the script, job_submit or cli_filter.
+    ``uses`` are the members of a request that the script uses. ``progress`` gets the number of requests that are done,
+    and the number of all. ``family`` is job_submit or cli_filter.
 
     Raises:
         TrialError: it does not load, or does not end.

@@ -18,12 +18,7 @@ LEVELS: tuple[Level, ...] = ("danger", "warning", "note")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """For which Slurm and Lua a script is read.
-
-    Attributes:
-        release: of Slurm.
-        version: of Lua, as in ``[lua] version``.
-    """
+    """For which Slurm, and which Lua (as in ``[lua] version``), a script is read."""
 
     release: Release = NEWEST
     version: str = "5.4"

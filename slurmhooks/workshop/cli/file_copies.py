@@ -152,13 +152,9 @@ def _copy_tree() -> None:
 
 
 def _copy(kind: str, fd: int, layers: str, target: str) -> None:
-    """Mount a copy of a file system, or the file system itself read-only.
+    """Mount a copy of the file system of ``fd``, or that itself read-only; nothing if the tree has no ``target``.
 
-    Args:
-        kind: type of the file system.
-        fd: of its root.
-        layers: name of a new folder for the layers of an overlay.
-        target: the mount point; nothing happens if the tree does not have it.
+    ``layers`` is the name of a new folder for the layers of an overlay.
     """
     flags = os.fstatvfs(fd).f_flag & (RDONLY | NOSUID | NODEV | NOEXEC)
     is_folder = stat.S_ISDIR(os.fstat(fd).st_mode)

@@ -28,12 +28,7 @@ PATIENCE = 10.0
 
 @dataclass(frozen=True)
 class Slurmctld:
-    """A running slurmctld.
-
-    Attributes:
-        tables: of its build.
-        _ask: sends a question, with whose it is.
-    """
+    """A running slurmctld, with the tables of its build; ``_ask`` sends a question, with whose it is."""
 
     tables: Tables
     _ask: Query

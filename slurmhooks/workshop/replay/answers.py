@@ -189,10 +189,8 @@ def remedy(need: str) -> str:
 def advice(need: str, member: str, assumed: Container[str] | None) -> str:
     """Return what to do so that something is known next time; empty if nothing helps.
 
-    Args:
-        need: see Answers.needs.
-        member: the member of the request that the field of this name shows; empty if there is none.
-        assumed: what the import of requests from accounting has assumed; None: they were recorded.
+    ``need``: see Answers.needs. ``member`` is that of the request which the field of this name shows, if any.
+    ``assumed`` is what the import of requests from accounting has assumed; None: they were recorded.
     """
     if assumed is None:
         option = remedy(need)
@@ -207,9 +205,7 @@ def advice(need: str, member: str, assumed: Container[str] | None) -> str:
 def computations(answers: Answers, *, private: bool) -> Computations:
     """Return the functions that compute those fields of a request that are no members, from the recording.
 
-    Args:
-        answers: the recording.
-        private: whether the build answers questions about slurmctld's own structs.
+    ``private``: the build answers questions about slurmctld's own structs.
     """
 
     def user_name(job: Any) -> str | None:

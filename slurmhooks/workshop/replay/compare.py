@@ -78,11 +78,8 @@ class Comparison:
     def __init__(self, tables: Tables, users: Mapping[int, Mapping[str, Any]], top: int, examples: int) -> None:
         """Start with counts of 0.
 
-        Args:
-            tables: of the messages.
-            users: the answers of the name service, for names.
-            top: number of users, accounts and values to report for each difference.
-            examples: number of requests to report for each.
+        ``users`` are the answers of the name service. For each difference, ``top`` users, accounts and values are
+        reported, and ``examples`` requests.
         """
         self._tables = tables
         self._users = users

@@ -71,12 +71,7 @@ class Conversions:
 
 
 class Conversion:
-    """Converts messages from the tables of one build to those of another.
-
-    Attributes:
-        old: tables of recorded messages.
-        new: tables of the converted ones.
-    """
+    """Converts messages from the tables of one build to those of another."""
 
     def __init__(self, old: Tables, new: Tables) -> None:
         self.old = old

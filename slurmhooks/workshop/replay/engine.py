@@ -86,11 +86,7 @@ class Reader:
             self._codes.setdefault(number % (1 << 32), name)
 
     def read(self, answer: bytes, **others: Any) -> Decision:
-        """Return the decision in an answer.
-
-        Args:
-            answer: the message.
-            others: see Decision.
+        """Return the decision in the message of an answer; for ``others`` see Decision.
 
         Raises:
             MessageError: the answer is damaged.
@@ -116,13 +112,8 @@ class Engine:
     ) -> None:
         """Prepare to run handlers.
 
-        Args:
-            tables: of the messages.
-            registry: the handlers.
-            answers: of the recording.
-            enforce_all: whether handlers are enforced for all requests, regardless of mode and share.
-            views: of the requests; by default those of a recording.
-            settings: what the configuration says about texts; None: there is none.
+        ``enforce_all``: handlers are enforced for all requests, regardless of mode and share. ``views`` are by default
+        those of a recording; ``settings`` is what the configuration says about texts.
         """
         for handler in registry.all_handlers():
             handler.rollout = None if enforce_all else _without_observers(handler.rollout)

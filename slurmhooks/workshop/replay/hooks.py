@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 def load(path: str, tables: Tables) -> tuple[Registry, Settings]:
     """Load the hooks that slurmctld would load, and what their configuration says about texts.
 
-    Args:
-        path: of a slurmhooks.toml, of a folder with one or with hook files, or of a hook file.
-        tables: of the build that they run on.
+    ``path`` is that of a slurmhooks.toml, of a folder with one or with hook files, or of a hook file.
 
     Raises:
         ConfigError: the configuration is invalid.

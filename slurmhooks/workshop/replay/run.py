@@ -37,11 +37,7 @@ LOAD_FIRST = 20
 
 
 class ReplayError(SlurmhooksError):
-    """Hooks do not load, or a process that runs them ended.
-
-    Attributes:
-        findings: what is wrong.
-    """
+    """Hooks do not load, or a process that runs them ended."""
 
     def __init__(self, findings: list[str]) -> None:
         super().__init__("\n".join(findings))
@@ -52,16 +48,10 @@ class ReplayError(SlurmhooksError):
 class Options:
     """How to replay.
 
-    Attributes:
-        new: the new hooks, see slurmhooks.workshop.replay.hooks.
-        old: the old hooks; None: the recorded answers are the old decisions.
-        tables: of the build to replay for; None: that of the recording.
-        processes: number of processes for each set of hooks.
-        network: whether handlers may use the network.
-        guard: whether root refuses hook files that other users could have written.
-        enforce_all: see Engine.
-        top: number of users, accounts and values to report for each difference.
-        examples: number of requests to report for each.
+    For the hooks see slurmhooks.workshop.replay.hooks; if there are no old ones, the recorded answers are the old
+    decisions. ``tables`` are those of the build to replay for; None: those of the recording. ``processes`` run for each
+    set of hooks. ``guard``: root refuses hook files that other users could have written. For ``enforce_all`` see
+    Engine. For each difference, ``top`` users, accounts and values are reported, and ``examples`` requests.
     """
 
     new: str
@@ -78,10 +68,7 @@ class Options:
 def replay(fd: int, options: Options, progress: Callable[[int, int], None] | None = None) -> ReplayReport:
     """Replay a recording.
 
-    Args:
-        fd: of the file.
-        options: how to replay.
-        progress: called with the number of frames that are done, and the number of all frames.
+    ``progress`` gets the number of frames that are done, and the number of all frames.
 
     Raises:
         RecordingError: the file is not a recording, or is damaged.

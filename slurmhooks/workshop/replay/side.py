@@ -41,15 +41,9 @@ class TookTooLong(Exception):  # noqa: N818 - reported as a bug of the handler, 
 class Task:
     """The task of a process.
 
-    Attributes:
-        recording: descriptor of the file.
-        results: descriptor that takes the results.
-        hooks: see slurmhooks.workshop.replay.hooks.
-        offsets: of the first and the last frame.
-        user: id of the user that handlers run as; None: that of this process.
-        network: whether handlers may use the network.
-        guard: whether root refuses hook files that other users could have written.
-        enforce_all: whether handlers are enforced for all requests, regardless of mode and share.
+    ``recording`` and ``results`` are descriptors, ``offsets`` those of the first and the last frame. ``user`` is the id
+    of the user that handlers run as; None: that of this process. For the others see
+    slurmhooks.workshop.replay.run.Options.
     """
 
     recording: int

@@ -25,12 +25,7 @@ if TYPE_CHECKING:
 
 
 def views_of(tables: Tables, answers: Answers) -> Views:
-    """Return the classes of views for a recording.
-
-    Args:
-        tables: of the messages.
-        answers: of the recording.
-    """
+    """Return the classes of views for a recording."""
     views = Views(tables, computations(answers, private="record" in tables))
     views.sparse = False
     recorded = views.job.script.fget
@@ -71,13 +66,7 @@ class Partial(Struct):
     __slots__ = ()
 
     def __init__(self, struct: Struct, answers: Answers, names: dict[str, str]) -> None:
-        """Wrap a struct.
-
-        Args:
-            struct: the request; values of unknown members mean nothing.
-            answers: notes what is read.
-            names: see :func:`field_names`.
-        """
+        """Wrap the struct of a request; values of unknown members mean nothing. ``answers`` notes what is read."""
         super().__init__(struct.table, struct.data, struct.asking, struct._fetch)
         self.written = struct.written  # the answer is made from the struct
         self.slots = _Known(self.slots, partial(_check, struct.table, answers, names))

@@ -44,14 +44,8 @@ def request(
 ) -> Fields:
     """Return the fields of the request that a command would send.
 
-    Args:
-        program: ``srun`` or ``salloc``.
-        words: after the name of the command.
-        notes: list to which notes on options without effect are added.
-        release: of Slurm.
-        component: of a heterogeneous job.
-        environment: of the command; by default that of this process.
-        options: of SPANK plugins.
+    ``words`` come after the name of the command, srun or salloc; ``environment`` is by default that of this process.
+    Notes on options without effect are added to ``notes``.
 
     Raises:
         SbatchError: the command would refuse the command line.

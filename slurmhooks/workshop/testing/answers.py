@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 class Answer:
     """The answer of a worker.
 
-    Attributes:
-        code: for Slurm, as 32 bits; 0 lets the request pass.
-        text: for the user, or None.
-        writes: raw values by member.
+    ``code`` has 32 bits; 0 lets the request pass. ``writes`` are raw values by member.
     """
 
     code: int

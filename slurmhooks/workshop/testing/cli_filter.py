@@ -27,10 +27,7 @@ ADDRESS = 1
 class FakeCliFilterModule:
     """Implements the functions of the module _slurmhooks_cli_filter.
 
-    Attributes:
-        values: of the options that are given.
-        environment: of the command.
-        defaults: of the options of SPANK plugins, see slurmhooks.cli_filter.model.Options.
+    ``values`` are those of the options that are given. For ``defaults`` see slurmhooks.cli_filter.model.Options.
     """
 
     def __init__(

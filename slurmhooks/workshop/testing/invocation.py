@@ -22,14 +22,9 @@ if TYPE_CHECKING:
 class Invocation:
     """A command of a user.
 
-    Attributes:
-        program: ``srun``, ``sbatch``, ``salloc`` or ``scrontab``.
-        lines: the command lines of the components.
-        environment: of the command.
-        variables: the options that the environment gives.
-        script: path of the batch script as sbatch shows it; None: it comes from standard input or ``--wrap``.
-        text: of the batch script; None: the command has none.
-        of_script: the options of the components of the script.
+    ``lines`` are the command lines of the components, ``variables`` the options that the environment gives. ``script``
+    is its path as sbatch shows it; None: it comes from standard input or ``--wrap``. ``text`` is None if the command
+    has no batch script.
     """
 
     program: str
@@ -83,13 +78,8 @@ def read(
 ) -> Invocation:
     """Read a command, and the script of sbatch.
 
-    Args:
-        program: the command.
-        words: the words after it. Other than in Slurm, program and script may be missing, and standard input is not
-            read.
-        options: of SPANK plugins.
-        environment: of the command.
-        notes: list to which a note is added if the script cannot be read.
+    ``words`` come after the command. Other than in Slurm, program and script may be missing, and standard input is not
+    read. A note is added if the script cannot be read.
 
     Raises:
         ValueError: the command would refuse the command line or the script.

@@ -58,12 +58,7 @@ OF_SOME = ("array_recs.", CORES)
 
 
 class FakeStruct(Struct):
-    """A packed struct whose values a test gives.
-
-    Attributes:
-        facts: values of computed fields, by name.
-        raws: raw values of members, by name.
-    """
+    """A packed struct for which a test gives values of computed fields, and raw values of members, by their names."""
 
     __slots__ = ("facts", "raws")
 
@@ -321,11 +316,7 @@ def fill(view: model.View, fields: Mapping[str, object]) -> None:
 def raw_value(row: Field[Any], old: Any, value: Any, release: str) -> Any:
     """Return the raw value of a field, even of one that handlers cannot write.
 
-    Args:
-        row: the field.
-        old: raw value of its member; fields of flags share a member.
-        value: the value, as handlers see it.
-        release: release of Slurm.
+    ``old`` is the raw value of its member, which fields of flags share; ``value`` is as handlers see it.
     """
     if isinstance(row, Strings):
         return [text_to_c(row.name, text) for text in value]

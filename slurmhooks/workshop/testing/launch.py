@@ -71,11 +71,7 @@ class Task:
 
 
 class Variables:
-    """An environment, and what it would be without handlers.
-
-    Attributes:
-        now: the environment.
-    """
+    """An environment (``now``), and what it would be without handlers."""
 
     def __init__(self, variables: Mapping[str, str] | None = None) -> None:
         self.now = dict(variables or {})
@@ -131,13 +127,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class LaunchLine:
-    """A line of plugstack.conf.
-
-    Attributes:
-        registry: its handlers.
-        args: the arguments for them.
-        optional: whether Slurm ignores their failures.
-    """
+    """A line of plugstack.conf, with its handlers and their arguments; if ``optional``, Slurm ignores failures."""
 
     registry: Registry
     args: Sequence[str] = ()

@@ -40,16 +40,9 @@ MISSING = "/tmp"
 class Call:
     """One call of the plugin.
 
-    Attributes:
-        context: the context.
-        callback: its name.
-        line: number of the line of plugstack.conf.
-        args: arguments of the line of plugstack.conf.
-        options: see :func:`slurmhooks.testing.run`.
-        env: ``spank.env``.
-        control: ``spank.job_control_env``.
-        items: see :class:`FakeSpank`.
-        state: ``spank.state``, as JSON.
+    ``line`` is the number of the line of plugstack.conf, ``args`` are its arguments. For ``options`` see
+    :func:`slurmhooks.testing.run`, for ``items`` :class:`FakeSpank`. The others are those of ``spank``; its state as
+    JSON.
     """
 
     context: Context
@@ -94,12 +87,9 @@ class Processes:
     """
 
     def __init__(self, registries: Sequence[Registry], folder: str, requests: Connection | None = None) -> None:
-        """Start without processes.
+        """Start without processes, with the handlers of each line of plugstack.conf.
 
-        Args:
-            registries: the handlers of each line of plugstack.conf.
-            folder: the working directory of tasks.
-            requests: comes from the process that forked this one.
+        ``folder`` is the working directory of tasks; ``requests`` comes from the process that forked this one.
         """
         self._registries = registries
         self._folder = folder

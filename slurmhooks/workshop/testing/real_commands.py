@@ -43,11 +43,8 @@ class UnavailableError(SlurmhooksError):
 def requests(folder: Path, program: str, words: Sequence[str], script: str | None = None) -> list[dict[str, Any]]:
     """Return the fields that are set in the request of each component.
 
-    Args:
-        folder: of the installed build, with the library.
-        program: ``sbatch``, ``srun`` or ``salloc``.
-        words: after the name of the command.
-        script: standard input of the command.
+    ``folder`` is that of the installed build, with the library. ``words`` come after the name of the command, and
+    ``script`` is its standard input.
 
     Raises:
         UnavailableError: the command cannot be asked.
@@ -109,13 +106,7 @@ def _messages(data: bytes) -> Iterator[bytes]:
 
 
 def _fields(packed: Packed, release: str, component: int | None) -> dict[str, Any]:
-    """Return the fields of a request that are set, as slurmctld passes them to its plugins, except those of the user.
-
-    Args:
-        packed: the request.
-        release: of Slurm.
-        component: its number, if the job is heterogeneous.
-    """
+    """Return the fields of a request that are set, as slurmctld passes them to plugins, except those of the user."""
     job = FakeJob(release=".".join(release.split(".")[:2]))
     unset = fields_of(job)
     struct = struct_of(job)

@@ -53,12 +53,7 @@ CHOICES = ("default_account", "default_partition", "default_qos")
 
 
 class Noted(NamedTuple):
-    """What is noted of a call.
-
-    Attributes:
-        exempt: why handlers did not look, by their labels.
-        unknown: those of CHOICES that a handler has read, and that the test does not give.
-    """
+    """What is noted of a call: why handlers did not look, by label; those of CHOICES that one read and a test lacks."""
 
     exempt: dict[str, str]
     unknown: list[str]
@@ -120,14 +115,8 @@ def submit(
 ) -> tuple[Outcome, dict[str, Any], set[str], list[Observed], Noted]:
     """Run the handlers of a submission or an update.
 
-    Args:
-        registry: the handlers.
-        hook: ``job_submit`` or ``job_modify``.
-        given: the arguments of :func:`slurmhooks.testing.run`.
-
-    Returns:
-        the outcome, all fields before the call, the names of the fields that handlers assigned, what handlers that only
-        warn or observe would have done, and what was noted besides. The job has the values that handlers wrote.
+    Return the outcome, all fields before the call, the names of the fields that handlers assigned, what handlers that
+    only warn or observe would have done, and what was noted besides. The job has the values that handlers wrote.
     """
     job: FakeJob = given["job"] if given["job"] is not None else FakeJob()
     release = release_of_view(job)
@@ -247,13 +236,8 @@ def _views(
 ) -> Views:
     """Return the classes of views, which read computed fields from the values of the test.
 
-    Args:
-        tables: the tables of the release.
-        job: the request.
-        record: the job that an update changes.
-        jobs: the jobs that slurmctld knows.
-        assigned: set to which the name of each assigned field is added.
-        unknown: to which the name of each of CHOICES is added that a handler reads and that has no value.
+    The name of each assigned field is added to ``assigned``, and to ``unknown`` that of each of CHOICES that a handler
+    reads and that has no value.
     """
     facts: dict[Any, dict[str, Any]] = {key: struct.facts for key, struct in jobs.structs.items()}
     facts.setdefault(record.job_id, struct_of(record).facts)

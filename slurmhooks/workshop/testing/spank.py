@@ -139,10 +139,7 @@ class FakeSpank(Spank):
 def view_for(spank: FakeSpank, callback: str, missing: Sequence[str] = ()) -> Spank:
     """Return the view for the handlers of a callback; commits pending writes of the stand-in.
 
-    Args:
-        spank: the stand-in.
-        callback: its name.
-        missing: the callbacks without a handler that ``spank.state`` needs.
+    ``missing`` are the callbacks without a handler that ``spank.state`` needs.
     """
     contexts = _contexts(callback)
     context = spank._given_context or contexts[0]

@@ -38,12 +38,7 @@ LIMITS = ("grp_", "max_")
 
 
 def defaults_of(table: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a row that a test does not give, as far as slurmctld sets them.
-
-    Args:
-        table: name of the table in messages, such as ``partition``.
-        given: the fields that the test gives.
-    """
+    """Return the fields of a row, by its table in messages, that a test does not give, as slurmctld sets them."""
     fields = dict(SET.get(table, {}))
     if table in SET:
         limits = (name for name, row in rows(TABLES[table]).items() if type(row) is Number)

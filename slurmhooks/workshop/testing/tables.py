@@ -29,11 +29,7 @@ def tables_of(release: str) -> Tables:
 
 
 def code_of(number: int) -> str | int | None:
-    """Return the error code that a handler gave; None if it gave none.
-
-    Args:
-        number: the code in an answer.
-    """
+    """Return the error code that a handler gave as a number in an answer; None if it gave none."""
     names = stand_ins()
     if number == names["SLURM_ERROR"] % (1 << 32):
         return None

@@ -156,13 +156,7 @@ def run(script: str, fd: int) -> None:
 
 
 def read(source: Path | None, made: int, path: Path, assume: frozenset[str]) -> Imported:
-    """Make the recording.
-
-    Args:
-        source: the saved output; None: it is in ``made``.
-        made: descriptor of a file.
-        path: of the recording.
-        assume: see slurmhooks.workshop.accounting.submission.Computing.
+    """Make the recording; without a ``source``, the saved output is in ``made``.
 
     Raises:
         Findings: the output cannot be used, or the recording cannot be written.

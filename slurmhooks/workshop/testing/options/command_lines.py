@@ -51,13 +51,7 @@ class Given:
 
 @dataclass
 class CommandLine:
-    """A command line.
-
-    Attributes:
-        given: the options, in order.
-        rest: the words after the options.
-        ended: "--" ends the options.
-    """
+    """A command line: the options in order, the words after them, and whether "--" ends the options."""
 
     given: list[Given] = field(default_factory=list)
     rest: list[str] = field(default_factory=list)
@@ -102,11 +96,8 @@ def read(
 ) -> CommandLine:
     """Return the parts of a command line, up to the first word that is no option.
 
-    Args:
-        command: ``srun``, ``sbatch``, ``salloc`` or ``scrontab``.
-        words: the words after the command's name.
-        options: of SPANK plugins.
-        unknown: list to which a note on each unknown option is added; None: such an option is an error.
+    ``words`` come after the command's name. A note on each unknown option is added to ``unknown``; None: such an option
+    is an error.
 
     Raises:
         CommandLineError: the command has no such option, or it lacks its argument, or takes none.
@@ -187,12 +178,8 @@ def in_force(
     environment and the command line. What a component does not give is that of the component before, except for
     resources.
 
-    Args:
-        command: ``srun``, ``sbatch`` or ``salloc``.
-        lines: the options of the script's components.
-        variables: those of the environment.
-        parts: those of the components of the command line.
-        component: number of the component.
+    ``lines`` are the options of the script's components, ``variables`` those of the environment, ``parts`` those of the
+    components of the command line.
     """
     given: list[Given] = []
     if command == "sbatch" and max(len(lines), len(parts)) > 1:
@@ -209,14 +196,8 @@ def in_force(
 def path_in_argv(script: str, parts: Iterable[Iterable[Given]], environment: Mapping[str, str], work_dir: str) -> str:
     """Return the path of a script that sbatch shows: it looks for it in the job's folder, then in those of PATH.
 
-    Args:
-        script: the word on the command line.
-        parts: the options of the command line.
-        environment: of sbatch.
-        work_dir: the current folder; a script that is not found there is taken for one of another machine.
-
-    Returns:
-        the word itself if it begins with "." or "/", or if ``--chdir`` is given and nothing is found.
+    It is the word itself if that begins with "." or "/", or if ``--chdir`` is given and nothing is found. A script that
+    is not found in ``work_dir`` is taken for one of another machine.
     """
     if script.startswith((".", "/")):
         return script

@@ -70,12 +70,7 @@ MEMORY = frozenset({"mem-per-gpu", *(field.option for field in FIELDS.values() i
 
 
 def printed(name: str, text: str, command: str = "sbatch") -> str:
-    """Return how Slurm prints the value of an option that was given as a text.
-
-    Args:
-        name: long name of the option.
-        text: the value.
-        command: whose option it is.
+    """Return how Slurm prints the value of an option, by its long name, that was given as a text.
 
     Raises:
         ValueError: Slurm refuses the text; EndedError: and ends the command.
@@ -94,12 +89,7 @@ def printed(name: str, text: str, command: str = "sbatch") -> str:
 
 
 def joint(given: Iterable[tuple[str, str | None]], command: str = "sbatch") -> dict[str, str | None]:
-    """Return the texts of options by name; of several with one name, the last one counts.
-
-    Args:
-        given: names and arguments, in the order of their setting; None: without one.
-        command: whose options they are.
-    """
+    """Return the texts of options by name, None without an argument; of several with one name, the last one counts."""
     result: dict[str, str | None] = {}
     for name, text in given:
         if name in ENDING:

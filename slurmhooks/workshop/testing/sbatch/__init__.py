@@ -78,13 +78,7 @@ def text_with_options(text: str, parts: Iterable[Iterable[Given]]) -> str:
 
 
 def apply(words: Sequence[str], fields: Fields, notes: list[str], options: Iterable[Option] = ()) -> None:
-    """Apply options of sbatch to fields.
-
-    Args:
-        words: the options, as on the command line.
-        fields: the fields to change.
-        notes: list to which notes on unknown options are added.
-        options: of SPANK plugins.
+    """Apply options of sbatch to fields; notes on unknown options are added to ``notes``.
 
     Raises:
         SbatchError: sbatch would refuse an option, too.
@@ -109,10 +103,7 @@ def _parts(words: Sequence[str], notes: list[str], options: Sequence[Option]) ->
 def options_in(text: str, notes: list[str], options: Sequence[Option]) -> list[list[Given]]:
     """Return the options of each component in a script, without those that sbatch reads on its command line only.
 
-    Args:
-        text: of the script.
-        notes: list to which notes on unknown options, and on lines for other batch systems, are added.
-        options: of SPANK plugins.
+    Notes on unknown options, and on lines for other batch systems, are added to ``notes``.
 
     Raises:
         SbatchError: sbatch would refuse an option.
@@ -182,18 +173,10 @@ def submission(
 ) -> Fields:
     """Return the fields of the submission that sbatch would send.
 
-    Args:
-        script: name of the batch script; None: it comes from standard input, or is the argument of ``--wrap``.
-        text: content of the script.
-        words: options of the command line, which override those in the script; ":" between those of components.
-        notes: list to which notes on unknown options are added.
-        arguments: of the script.
-        release: of Slurm; decides which fields exist.
-        work_dir: where sbatch runs; by default the folder of this process.
-        component: of a heterogeneous job.
-        environment: of sbatch, including variables such as SBATCH_ACCOUNT; by default that of this process.
-        options: of SPANK plugins.
-        submit_line: the whole command, if not that of the other arguments.
+    Without a name, the script comes from standard input, or is the argument of ``--wrap``. ``words`` override its
+    options; ":" is between those of components. By default, sbatch runs in the folder and with the environment of this
+    process. Notes on unknown options are added to ``notes``. ``submit_line`` is the whole command, if not that of the
+    other arguments.
 
     Raises:
         SbatchError: sbatch would refuse the script or an option.
@@ -251,15 +234,7 @@ def compute(
 ) -> None:
     """Compute the fields of a submission from its options.
 
-    Args:
-        fields: what is known without the options; to be completed.
-        given: the options in force.
-        notes: list to which notes on options without effect are added.
-        environment: of sbatch.
-        work_dir: where sbatch runs.
-        release: of Slurm; decides which fields exist.
-        options: of SPANK plugins, by name.
-        program: the command that submits.
+    ``fields`` are known without the options; to be completed. Notes on options without effect are added to ``notes``.
 
     Raises:
         SbatchError: the command would refuse an option.

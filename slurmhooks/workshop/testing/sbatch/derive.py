@@ -35,11 +35,6 @@ WRAPPED = "#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{}\n"
 def derive(fields: Fields, work_dir: str, program: str) -> None:
     """Convert the fields that options have set to those that a command sends.
 
-    Args:
-        fields: the fields that the options have set.
-        work_dir: where the command runs.
-        program: the command.
-
     Raises:
         SbatchError: the command would refuse the options together.
     """
@@ -149,13 +144,10 @@ def _count(fields: Fields, program: str) -> None:
 
 
 def _store(fields: Fields, tasks: int | None, estimated: int, nodes: tuple[int, int] | None) -> None:
-    """Store what slurm_opt_create_job_desc() sends.
+    """Store what slurm_opt_create_job_desc() sends, of a number of ``tasks``, if it is given.
 
-    Args:
-        fields: to be completed.
-        tasks: how many are requested; None: the number is not given.
-        estimated: how many there may be.
-        nodes: the least number of nodes, and the highest, or 0; None: they are not given.
+    There may be as many tasks as ``estimated``. ``nodes`` are the least number of nodes, and the highest, or 0, if
+    given.
     """
     flags, each = int(fields.get("bitflags", 0)), fields.get("ntasks_per_node")
     if tasks is not None:

@@ -23,13 +23,7 @@ KEPT = ("SLURM_", "_SLURM_SPANK_OPTION_")
 
 
 def export(fields: Fields, environment: Mapping[str, str], work_dir: str) -> None:
-    """Compute the environment of the job, without the variables that follow from options about its tasks.
-
-    Args:
-        fields: of the submission, with ``_export`` and ``_export_file``.
-        environment: of sbatch.
-        work_dir: where sbatch runs.
-    """
+    """Compute the environment of the job, without the variables that follow from options about its tasks."""
     given = fields.get("_export", "ALL")
     # With --export-file, sbatch has emptied its own environment by then.
     own = {} if "_export_file" in fields else environment

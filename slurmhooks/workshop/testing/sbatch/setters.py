@@ -34,12 +34,7 @@ _HINTS: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True)
 class Sets:
-    """A setter of one field.
-
-    Attributes:
-        field: its name; names with an underscore are those of values that other options need.
-        read: converts the argument; None unsets the field.
-    """
+    """A setter of one field; names with an underscore are those of values that other options need."""
 
     field: str
     read: Callable[[str], Any]
@@ -55,11 +50,7 @@ class Sets:
 
 @dataclass(frozen=True)
 class Alternative(Sets):
-    """A setter that unsets another field, of which only the last option counts.
-
-    Attributes:
-        other: the field that it unsets.
-    """
+    """A setter that unsets another field, of which only the last option counts."""
 
     other: str
 

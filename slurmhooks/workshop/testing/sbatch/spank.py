@@ -23,11 +23,7 @@ __all__ = ["OMITTED", "insert"]
 def insert(fields: dict[str, Any], options: Mapping[str, Option], *, inherit: bool) -> None:
     """Set what options put into a submission: variables for prolog and epilog, for the batch step, and for srun in it.
 
-    Args:
-        fields: of the submission; ``_spank`` has the options that are given, by name.
-        options: all options, by name.
-        inherit: the submission has an environment.
-        of_step: the environment has the variables for the batch step.
+    ``_spank`` of the fields has the options that are given, by name. ``inherit``: the submission has an environment.
     """
     given: dict[str, str | None] = fields.get("_spank", {})
     for name, of_user in given.items():

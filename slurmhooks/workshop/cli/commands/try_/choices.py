@@ -38,10 +38,7 @@ def account(user: str | None) -> str | None:
 def qos(user: str | None, account: str | None, partitions: Sequence[str]) -> str | None:
     """Ask slurmdbd, which slurmctld has it from, for the default QOS of a user's jobs; None: it is not known.
 
-    Args:
-        user: name of the user.
-        account: that is charged.
-        partitions: that the job names; a user may have another default QOS in one.
+    A user may have another default QOS in a partition.
     """
     if user is None or account is None:
         return None

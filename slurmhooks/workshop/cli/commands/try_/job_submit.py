@@ -171,10 +171,7 @@ def command(
 def requests_of(submitted: Source, release: str, own: Path | None) -> tuple[list[dict[str, Any]], list[list[str]]]:
     """Return the fields of each component, and notes about each.
 
-    Args:
-        submitted: what is submitted.
-        release: of Slurm.
-        own: the folder of the plugins, if this machine's commands make the request; None: the stand-ins do.
+    ``own`` is the folder of the plugins, if this machine's commands make the request; None: the stand-ins do.
     """
     count = submitted.components
     all_notes: list[list[str]] = [[] for _ in range(count)]

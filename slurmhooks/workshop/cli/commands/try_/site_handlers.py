@@ -134,12 +134,9 @@ def load(
 ) -> Registry:
     """Load handlers; changes SLURM_CONF in the environment of this process.
 
-    Args:
-        sysconfdir: where slurmhooks.toml is.
-        files: hook files to load instead of those that slurmhooks.toml names.
-        scripts: also load the ready-made rules, the job_submit.lua and the cli_filter.lua that it names.
-        of_scrun: the command is about scrun, whose script runs in scrun only.
-        in_force: without files, load what was deployed, not its sources.
+    ``files`` are loaded instead of those that slurmhooks.toml names. ``scripts``: also load the ready-made rules, the
+    job_submit.lua and the cli_filter.lua that it names. ``of_scrun``: the command is about scrun, whose script runs in
+    scrun only. ``in_force``: without files, load what was deployed, not its sources.
 
     Raises:
         Findings: hook files do not load, refuse with an error code that does not exist, or there is no slurmhooks.toml.

@@ -75,10 +75,7 @@ class Source:
     def fields(self, release: str, notes: list[str], component: int = 0) -> dict[str, Any]:
         """Return the fields of the submission.
 
-        Args:
-            release: release of Slurm; fields that it lacks are ignored if options set them.
-            notes: list to which notes for the user are added.
-            component: of a heterogeneous job.
+        Fields that the release lacks are ignored if options set them. Notes for the user are added to ``notes``.
 
         Raises:
             click.UsageError: the text is invalid, or sbatch would refuse it.
@@ -156,11 +153,9 @@ def restrict(fields: dict[str, Any], notes: list[str]) -> None:
 def read_source(source: str, words: Sequence[str], options: Sequence[Option], program: str = "sbatch") -> Source:
     """Return what a command line submits.
 
-    Args:
-        source: name of a file, "-" for standard input, or the first option of a command line as sbatch takes it.
-        words: the words after it: of a file, options of sbatch and arguments of the script.
-        options: of SPANK plugins.
-        program: the command that submits; other than sbatch, it takes its whole command line.
+    ``source`` is the name of a file, "-" for standard input, or the first option of a command line as sbatch takes it;
+    ``words`` are those after it: of a file, options of sbatch and arguments of the script. Other commands than sbatch
+    take their whole command line.
 
     Raises:
         click.UsageError: the command would refuse the words, or the file cannot be read.
@@ -255,10 +250,7 @@ def read_file(path: Path) -> dict[str, Any]:
 def submitter(uid: int | None, name: str | None) -> tuple[int, dict[str, Any]]:
     """Return the user id of the submitter, and the fields of a job that follow from it.
 
-    Args:
-        uid: the user id, or None.
-        name: the user name, or None; without both, the user of this process, or of whom sudo runs it as root, who is
-            exempt from many rules.
+    Without both, it is the user of this process, or of whom sudo runs it as root, who is exempt from many rules.
 
     Raises:
         click.UsageError: the user does not exist.

@@ -289,11 +289,15 @@ def fields_of_records(job: ReadableJob) -> tuple[str, ...]:
 
     The record has the CPUs that slurmctld has added for the memory (MaxMemPerCPU).
     """
-    release, known = release_of(job._release), rows(RecordFields)
     others = {*NOT_IN_RECORDS, *MEMORY, "mem_per_tres", "licenses"}
     named = (each for name in FIELDS if name not in others for each in _ROWS[name].names_in_record)
-    names = dict.fromkeys((*named, "bitflags", "tres_fmt_req_str", "whole_node"))
-    return tuple(name for name in names if known[name].member(release, known[name].members) is not None)
+    return present(job, *named, "bitflags", "tres_fmt_req_str", "whole_node")
+
+
+def present(job: ReadableJob, *names: str) -> tuple[str, ...]:
+    """Return those of some fields of a record that the release of a request has, each once."""
+    release, known = release_of(job._release), rows(RecordFields)
+    return tuple(name for name in dict.fromkeys(names) if known[name].member(release, known[name].members) is not None)
 
 
 def read(job: ReadableJob, record: Record | None) -> Reading:

@@ -44,9 +44,9 @@ class GuardUpdates(Rule):
 
     The properties have the names of the fields of ``job``: time_limit, partition, nice, dependency and so on. The time
     limit includes the end of a running job (EndTime), the partition a list of reservations by which the job changes its
-    partitions, and an amount of memory per node the one per CPU that replaces it. The priority includes holding and
-    releasing a job, both of which count as lowering: a user can release only what a user has held, and it gets the
-    priority that Slurm computes.
+    partitions, the features those that Slurm tries first (Prefer), and an amount of memory per node the one per CPU
+    that replaces it. The priority includes holding and releasing a job, both of which count as lowering: a user can
+    release only what a user has held, and it gets the priority that Slurm computes.
 
     Slurm computes some fields from others, such as the number of nodes from that of tasks: name all of them.
 
@@ -70,10 +70,16 @@ class GuardUpdates(Rule):
     @property
     def fields(self) -> tuple[str, ...]:
         """The fields that the rule guards, and those by which an update changes them, too."""
-        names = dict.fromkeys(same for name in self.changes for same in (name, *same_member(name)))
+        names = dict.fromkeys(same for name in self._guarded for same in (name, *same_member(name)))
         if "partition" in names:
             names["reservation"] = None
-        return with_end_time(tuple(names))
+        return tuple(names)
+
+    @property
+    def _guarded(self) -> tuple[str, ...]:
+        """The fields that the rule guards."""
+        prefers = ("prefer",) if "features" in self.changes and "prefer" not in self.changes else ()
+        return (*with_end_time(self.changes), *prefers)
 
     def is_for(self, request: Request) -> bool:
         """Tell whether the rule is for the job as it is, or as it would be."""
@@ -93,7 +99,7 @@ class GuardUpdates(Rule):
 
     def check(self, request: Request) -> None:
         """Refuse an update that sets one of the fields."""
-        changed = [name for name in with_end_time(self.changes) if self._is_guarded(request, name)]
+        changed = [name for name in self._guarded if self._is_guarded(request, name)]
         if changed:
             self.refuse(request, changed=listed([option_of(request, name) for name in changed], "and"))
 

@@ -13,7 +13,7 @@ from slurmhooks.errors import Reject
 from slurmhooks.fields.constants import JobState
 from slurmhooks.handlers.registry import SKIP
 from slurmhooks.job_submit.bounds import computing, defaults
-from slurmhooks.job_submit.bounds.asked import fields_of_records
+from slurmhooks.job_submit.bounds.asked import fields_of_records, in_record, present
 from slurmhooks.job_submit.bounds.counts import GPU, Counts
 from slurmhooks.job_submit.model import owner_of
 from slurmhooks.job_submit.strings import NotationError, Tres
@@ -22,9 +22,10 @@ from slurmhooks.job_submit.users import is_group, kept_group, kept_groups, split
 from slurmhooks.rules import resources
 from slurmhooks.rules.base import Rule
 from slurmhooks.rules.conditions import UNKNOWN_GROUPS, first_group
-from slurmhooks.rules.kinds import counted, matches, matches_any_case
+from slurmhooks.rules.kinds import counted, matches, matches_any_case, may_be
 from slurmhooks.rules.ready.sizes import GOING
 from slurmhooks.rules.table import key
+from slurmhooks.rules.typed import ROWS
 from slurmhooks.values import Unlimited, text_from_c, text_to_c
 from slurmhooks.worker import accepted
 
@@ -54,7 +55,7 @@ OWNERS = {"user": "user_id", "account": "account", "group": "user_id"}
 MOST_KINDS = 2000
 """How many waiting jobs may differ; each takes a request 0.2 ms, while slurmctld holds its locks."""
 PLACES = {"partitions": "partition", "qos": "qos", "accounts": "account"}
-"""Keys that say where a job is, and the field of a record that has it."""
+"""Keys that say where a job is, and the field of a job that has it."""
 
 
 class Quota(Rule):
@@ -137,7 +138,7 @@ class Quota(Rule):
             self._decide(request, whose, present, own, instead)
             return
         key = accepted.key_of(self.label, whose)
-        shown = self._shown(jobs, whose, shared.of(key))
+        shown = self._shown(jobs, request.job, whose, shared.of(key))
         with shared.held(key):
             for name, amount in zip(AMOUNTS, _not_shown(shared.of(key), shown), strict=False):
                 present[name] += amount  # type: ignore[assignment]
@@ -240,22 +241,22 @@ class Quota(Rule):
     def _going(self, jobs: Any, job: Job, whose: str | None) -> Iterable[tuple[Any, int]]:
         """Yield records of jobs, as :meth:`_kinds` does, with what decides about their amounts."""
         if not self.limits.keys() - {"jobs"}:
-            yield from self._kinds(jobs, whose)
+            yield from self._kinds(jobs, job, whose)
             return
         times = ["time_limit"] if self.limits.keys() & HOURS.keys() else []
         for state in GOING:
             waits = state == JobState.JOB_PENDING
             names = fields_of_records(job) if waits else ("tres_fmt_req_str", "tres_fmt_alloc_str", "gres_used")
-            yield from self._kinds(jobs, whose, *names, *times, job_state=state)
+            yield from self._kinds(jobs, job, whose, *names, *times, job_state=state)
 
-    def _kinds(self, jobs: Any, whose: str | None, *more: str, **fields: Any) -> Iterable[tuple[Any, int]]:
+    def _kinds(self, jobs: Any, job: Job, whose: str | None, *more: str, **fields: Any) -> Iterable[tuple[Any, int]]:
         """Yield records of jobs that do not differ in what counts, and how many there are of each.
 
         slurmctld does not know the members of groups: for a group, these are the jobs of all users.
         """
         own = OWNERS[self.per]
-        places = (field for key, field in PLACES.items() if getattr(self, key))
-        names = list(dict.fromkeys(("job_state", own, *more, *places)))
+        places = (each for key, field in PLACES.items() if getattr(self, key) for each in ROWS[field].names_in_record)
+        names = present(job, "job_state", own, *more, *places)
         if whose is not None and self.per != "group":
             fields[own] = int(whose) if self.per == "user" else whose
         for values, count in jobs.counts(*names, **fields).items():
@@ -277,11 +278,11 @@ class Quota(Rule):
         return next((name for name in self.groups if kept_group(name) in ids), None)
 
     def _is_counted(self, record: Any) -> bool:
-        """Tell whether a job is where the quota counts; one that names several partitions is in any of them."""
+        """Tell whether a job is where the quota counts; one that names several partitions or QOS is in any of them."""
         return (
-            (not self.partitions or any(matches(name, self.partitions) for name in split_names(record.partition)))
-            and (not self.qos or matches_any_case(record.qos, self.qos))
-            and (not self.accounts or matches_any_case(record.account, self.accounts))
+            may_be(lambda: split_names(record.partition), self.partitions, matches)
+            and may_be(lambda: split_names(in_record(record, "qos")), self.qos, matches_any_case)
+            and may_be(lambda: (record.account,), self.accounts, matches_any_case)
         )
 
     def _amounts(self, record: Any, job: Job) -> dict[str, float]:
@@ -297,18 +298,18 @@ class Quota(Rule):
             amounts[name] = amounts[of] * limit / 60 if amounts[of] and limit else 0.0
         return amounts
 
-    def _shown(self, jobs: Any, whose: str, entries: list[Entry]) -> Counter[tuple[int, int]]:
+    def _shown(self, jobs: Any, job: Job, whose: str, entries: list[Entry]) -> Counter[tuple[int, int]]:
         """Return how many jobs the queue has of each user and second of submission, since some requests.
 
         A requeued job has a new time of submission, and is left out; tasks of one array count once.
         """
         found: Counter[tuple[int, int]] = Counter()
-        now = int(time.time())
+        now, names = int(time.time()), ("user_id", "array_job_id")
         first = min((int(entry.at) for entry in entries), default=now + 1)
         # If the clock was put forward meanwhile, an older request counts besides its job.
         for second in range(max(first, now - int(accepted.KEPT_SECONDS) - 1), now + 1):
             arrays = set()
-            for kind, count in self._kinds(jobs, whose, "user_id", "array_job_id", submit_time=second, restart_cnt=0):
+            for kind, count in self._kinds(jobs, job, whose, *names, submit_time=second, restart_cnt=0):
                 if self._is_counted(kind) and kind.array_job_id:
                     arrays.add((kind.user_id, kind.array_job_id))
                 elif self._is_counted(kind):

@@ -253,6 +253,8 @@ ATTACKS = {
              record={"partition": "gpu"}),
         Case('changes = ["qos"]\nqos = ["gpu"]', {"qos": "low"}, "QOS", record={"qos": "gpu"}),
         Case('changes = ["account"]\naccounts = ["gpu"]', {"account": "low"}, "Account", record={"account": "gpu"}),
+        Case('changes = ["features"]', {"prefer": "gpu"}, "Prefer of a job", record={"features": "a"}),
+        Case('changes = ["prefer"]', {"features": "gpu"}, record={"features": "a"}),
         Case(f'changes = ["nice"]\n{LOWER}', {"nice": 10}, record={"nice": 9}),
         Case(f'changes = ["nice"]\n{LOWER}', {"nice": 8}, "Nice", record={"nice": 9}),
         Case(f'changes = ["priority"]\n{LOWER}', {"priority": 0}, record={"priority": 9}),

@@ -154,6 +154,16 @@ def test_groups(rules: Rules, lines: str, user: int, passes: bool) -> None:
     assert is_accepted(rules(OF_GROUPS + lines), of_member(user), *QUEUE) == passes
 
 
+def test_jobs_of_several_qos_count_for_each(rules: Rules) -> None:
+    """A job counts for each QOS that it names, whichever Slurm has chosen for now; one that names none, for its own."""
+    registry = rules(f'{RULE}qos = ["low"]\njobs = 1')
+    for qos, named, counts in (("high", "high,LOW", True), ("low", None, True), ("high", "high,normal", False)):
+        assert is_accepted(registry, job(qos="low"), record(1, qos=qos, qos_req=named)) != counts
+    before = record(1, user_id=1001, qos="high", qos_req="high,low")
+    others: dict[str, Any] = {"record": before, "jobs": fake_jobs([before]), "partitions": PARTITIONS}
+    assert run(registry, "job_modify", job=FakeJob(user_id=1001, qos="low"), **others).accepted
+
+
 @pytest.mark.usefixtures("members")
 def test_accepted_requests_of_other_members_count(rules: Rules) -> None:
     """A request counts for all members of the group from its answer on, also when the queue shows its job."""

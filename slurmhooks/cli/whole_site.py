@@ -152,6 +152,8 @@ class Loaded:
             self.findings.append(f"{script}: does not exist; [scrun] lua of slurmhooks.toml names it")
         self.request_timeout = read.job_submit.timeout
         self.burst_buffer = read.burst_buffer
+        if (folder := read.metrics.textfiles) is not None and not os.path.isdir(folder):
+            self.notes.append(f"{path}: metrics.textfiles: {folder} is no folder here, so this machine has no metrics")
         self.points = [Point("scrun", named.sources, _log_words(read), script)]
         filters = Point("cli_filter", named.sources, _log_words(read))
         if read.cli_filter.lua is not None:

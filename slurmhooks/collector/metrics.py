@@ -152,7 +152,7 @@ class Metrics:
                 text = generate_latest(self._counts.registry)
                 durable.write(settings["textfile"], text, FILE_MODES[settings["readers"]], sync=False)
         except OSError as error:
-            self._tell("metrics cannot be shown: %s", error)
+            self._tell("metrics are not written: %s", error)
 
     def _tell(self, text: str, error: BaseException) -> None:
         """Log an error, unless one was logged just now."""

@@ -36,7 +36,7 @@ def write(path: Path | str, data: bytes, mode: int = 0o600, *, sync: bool = True
     except BaseException as error:
         if isinstance(error, OSError):
             error.filename = str(path)  # the error of a full disk names no file
-            del error.filename2
+            del error.filename2  # None would be shown
         with suppress(OSError):  # of a path that is too long, for example, also the new name is
             os.unlink(new)
         raise

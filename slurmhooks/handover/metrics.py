@@ -56,7 +56,7 @@ class Counts:
             mode = FILE_MODES[section.readers]
             durable.write(f"{section.textfiles}/slurmhooks_{self._point}.prom", text.encode(), mode, sync=False)
         except OSError as error:
-            log.error("metrics cannot be shown: %s", error)
+            log.error("metrics are not written: %s", error)
 
     def _lines(self, spool: Spool) -> Iterator[str]:
         name, what = f"slurmhooks_{self._point}", f"{self._point.capitalize()} calls"

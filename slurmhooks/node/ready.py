@@ -95,8 +95,8 @@ def of_config(read: Config, path: Path) -> tuple[list[Handler], list[str]]:
 
     checks, findings = [], []
     lines = headings.lines(str(path), len(read.node.checks), "node", "checks") if read.node.checks else []
-    for number, (table, line) in enumerate(zip(read.node.checks, lines, strict=True)):
-        wrong = [f"{path}: node.checks.{number}.{fault}" for fault in faults(table)]
+    for number, (table, line) in enumerate(zip(read.node.checks, lines, strict=True), 1):
+        wrong = [f"{path}: node.checks, number {number}: {fault}" for fault in faults(table)]
         findings += wrong
         checks += [] if wrong else [handler(table, str(path), line)]
     labels = [check.label for check in checks]

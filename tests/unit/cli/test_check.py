@@ -406,3 +406,11 @@ def test_an_option_of_slurms_own(site: Site) -> None:
     ]
     assert "srun, sbatch, salloc, scrontab have" in notes[0]
     assert "releases sbatch have" in notes[1]
+
+
+def test_a_folder_of_metrics_that_is_missing(site: Site) -> None:
+    """A folder for metrics that this machine lacks is noted, because only slurmctld's log would say so."""
+    (site.etc / "slurmhooks.toml").write_text(f'[metrics]\ntextfiles = "{site.etc}/prom"\n')
+    assert f"metrics.textfiles: {site.etc}/prom is no folder here" in site.check().output
+    (site.etc / "prom").mkdir()
+    assert "metrics.textfiles" not in site.check().output

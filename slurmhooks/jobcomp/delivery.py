@@ -87,15 +87,22 @@ class Delivery:
         return (record for record in self._spool.records() if record.frame.job_id % lanes == lane)
 
     def _settle(self, records: list[Record], failure: str | None) -> None:
-        """Count handlers that ended with their worker as failed, unless the worker ended because slurmctld did."""
+        """Count handlers that ended with their worker as failed, unless the worker ended because slurmctld did.
+
+        A handler may also leave a process in which its end cannot be noted.
+        """
         for record in records:
             label, record.begun = record.begun, None
+            was_open, record.is_open = record.is_open, False
             handler = next((each for each in self._handlers(record) if each.label == label), None)
             if handler is not None and failure is not None:
                 log.error("%s: handler %s: %s", _what(record), label, failure)
                 self._fail(record, handler, failure)
                 if not handler.lenient:
                     self._end(record)
+            elif was_open and label is None and failure is not None:
+                log.error("%s: after its handlers: %s", _what(record), failure)
+                self._end(record)
 
     def _handlers(self, record: Record) -> list[Handler]:
         """Return the handlers that do not have a record yet; last those that have failed, or whose worker has."""

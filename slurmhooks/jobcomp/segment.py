@@ -40,19 +40,21 @@ class Record:
         frame: its frame.
         passed: labels of the handlers that have it.
         begun: label of the handler that is running, or was running when its process ended.
+        is_open: an attempt has begun, and what follows from it was not noted yet.
         tries: number of failed attempts.
         due: when the next attempt begins, in seconds since 1970.
         hurried: a pause of it was ended early.
         reasons: why the last attempt failed, by handler.
     """
 
-    __slots__ = ("begun", "due", "frame", "hurried", "passed", "reasons", "segment", "tries")
+    __slots__ = ("begun", "due", "frame", "hurried", "is_open", "passed", "reasons", "segment", "tries")
 
     def __init__(self, segment: Segment, frame: Frame) -> None:
         self.segment = segment
         self.frame = frame
         self.passed: set[str] = set()
         self.begun: str | None = None
+        self.is_open = False
         self.tries = 0
         self.due = 0.0
         self.hurried = False
@@ -66,15 +68,15 @@ class Record:
         """
         match change:
             case ["begun", str(label)]:
-                self.begun = label
+                self.begun, self.is_open = label, True
             case ["passed", str(label)]:
                 self.passed.add(label)
                 self.begun = None
             case ["failed", str(label), str(reason)]:
                 self.reasons[label] = reason
-                self.begun = None
+                self.begun, self.is_open = None, True
             case ["retry", int(tries), int(due) | float(due)] if tries >= 0 and due == due:  # no NaN
-                self.tries, self.due = tries, due
+                self.tries, self.due, self.is_open = tries, due, False
             case ["now"]:
                 self.due, self.hurried = 0.0, True
             case ["done" | "dead"]:

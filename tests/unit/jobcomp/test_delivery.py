@@ -280,6 +280,31 @@ def test_a_worker_that_ends(folder: SpoolFolder, clock: Clock, failure: str | No
     assert [event.attempt for event in taker.events] == [1 + tries]
 
 
+def test_a_worker_that_ends_after_its_handler(
+    folder: SpoolFolder, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A handler that leaves a process in which nothing can be noted, as without memory, is called no more often."""
+    taker = Taker()
+    taker.does = fail
+    folder.append(1)
+    made = delivery(folder, handler(taker, "site:broken"), backoff=1.0, tries=2)
+    for tries in (1, 2):
+        monkeypatch.setattr(made, "_end", broken_end)
+        with pytest.raises(MemoryError):
+            all_turns(made)
+        made = delivery(folder, handler(taker, "site:broken"), backoff=1.0, tries=2)
+        all_turns(made, KILLED)
+        assert [event.attempt for event in taker.events] == [*range(1, tries + 1)]
+        clock.now += 1.0
+    (letter,) = folder.read().letters()
+    assert "failed" in letter["reasons"]["site:broken"]
+
+
+def broken_end(*_: object) -> None:
+    """Stand for a process whose memory is used up."""
+    raise MemoryError
+
+
 def test_one_that_ends_its_worker_runs_last(folder: SpoolFolder, clock: Clock) -> None:
     """After a crash, the other handlers get the record first, because the crashing one may crash again."""
     steady, flaky = Taker(), Taker()

@@ -49,6 +49,8 @@ def is_filled(name: str, value: Any, record: Any) -> bool:
         return bool(value != 0)  # which the user has held
     if name == "requeue":
         return bool(value == defaults.requeues())
+    if name == "wckey":  # TrackWCKey: the user's default
+        return bool(value and value.startswith("*"))
     return name == "mail_user" and bool(value == defaults.mail_user(record.user_name))
 
 

@@ -105,6 +105,7 @@ SPLIT: dict[str, Callable[[str], Sequence[Any]]] = {
     **dict.fromkeys(FEATURES, FEATURE.findall),
     **dict.fromkeys(NODES, expand_nodes),
     **SEPARATED,
+    "wckey": lambda text: [name] if (name := text.removeprefix("*")) else [],  # "*name": by default
 }
 """What returns the parts of a list."""
 ANY_CASE = frozenset({

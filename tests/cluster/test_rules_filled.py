@@ -85,7 +85,7 @@ def site(cluster: Cluster) -> Site:
     )
     cluster.put(DEFAULT_TOML + rules, TOML)
     places = "".join(f"PartitionName={place} Nodes=ALL\n" for place in (*PLACES, *(f"set-{name}" for name in SETS)))
-    site.conf(f"JobSubmitPlugins=python\n{places}PartitionName=timed Nodes=ALL DefaultTime=30\n")
+    site.conf(f"JobSubmitPlugins=python\nTrackWCKey=yes\n{places}PartitionName=timed Nodes=ALL DefaultTime=30\n")
     return site
 
 

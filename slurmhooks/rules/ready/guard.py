@@ -99,8 +99,7 @@ class GuardUpdates(Rule):
 
     def check(self, request: Request) -> None:
         """Refuse an update that sets one of the fields."""
-        changed = [name for name in self._guarded if self._is_guarded(request, name)]
-        if changed:
+        if changed := [name for name in self._guarded if self._is_guarded(request, name)]:
             self.refuse(request, changed=listed([option_of(request, name) for name in changed], "and"))
 
     def _is_guarded(self, request: Request, name: str) -> bool:

@@ -34,6 +34,9 @@ LISTS_OF_QOS = {
         Case('qos = ["urgent"]', {"qos": "normal,long"}),
         Case('qos = ["*"]\nexcept_qos = ["normal"]', {"qos": "urgent,normal"}, "you may not use"),
         Case('qos = ["*"]\nexcept_qos = ["normal", "long"]', {"qos": "long,normal"}),
+        Case('field = "wckey"\nforbidden = ["secret"]', {"wckey": "*Secret"}, "--wckey *secret is not allowed"),
+        Case('field = "wckey"\npartitions = ["gpu"]', {"partition": "gpu"}, record={"wckey": "*own"}),
+        Case('field = "wckey"\npartitions = ["gpu"]', {"partition": "gpu"}, "not use WCKey", record={"wckey": "own"}),
     ],
     "time_ceiling": [
         Case('qos = ["long"]\nlimit = 60', {"qos": "long,normal", "time_limit": 600}, "would have 10:00:00")
@@ -240,6 +243,11 @@ ATTACKS = {
         Case(f'{SOON}jobs = "refuse"', {"time_limit": UNLIMITED}, "only start afterwards", record={"time_limit": 1}),
         Case(f'{SOON}jobs = "refuse"', {"begin_time": 1}, "only start afterwards",
              record={"time_limit": UNLIMITED, "begin_time": 4200000000}),
+    ],
+    "require": [
+        Case('field = "wckey"', {"wckey": "*"}, "with --wckey"),
+        Case('field = "wckey"\npartitions = ["gpu"]', {"partition": "gpu"}, "WCKey", record={"wckey": "*own"}),
+        Case('field = "wckey"\nallowed = ["own"]', {"wckey": "*own"}),
     ],
     "guard_updates": [
         Case('changes = ["time_limit"]', {"end_time": 900}, "EndTime", record={"time_limit": 5, "end_time": 1300}),

@@ -64,7 +64,7 @@ test: venv ## run check, then sanitizers and all tests on real clusters of all s
 	make --no-print-directory check && tools/cluster-tests $(BIN)/pytest; code=$$?; wait; exit $$code
 
 rest: venv ## run what test leaves out on real clusters: other releases, and what takes long; see .ci/run
-	@tools/cluster-tests $(BIN)/pytest -m moved
+	@tools/cluster-tests $(BIN)/pytest -m rest
 
 .venv/.soak: .venv/.complete
 	@echo "setup: tools for long tests"

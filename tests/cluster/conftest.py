@@ -331,15 +331,23 @@ def is_left(item: pytest.Item) -> bool:
     return release not in (named if is_each else turns.releases_of(item.path.name, named))
 
 
+def stays(item: pytest.Item) -> bool:
+    """Whether a test is in STAY, which names the tests of its file that `make test` has; without it, all stay."""
+    if not isinstance(item, pytest.Function):
+        return True
+    return item.originalname in getattr(item.module, "STAY", {item.originalname})
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests that need a cluster and those that are left to `make rest`, and put what takes long first."""
     for item in items:
+        is_in_rest = item.get_closest_marker("moved") is not None or not stays(item)
         if not FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.cluster)
-            if is_left(item) and not item.get_closest_marker("soak"):
-                item.add_marker(pytest.mark.moved)
-        if item.get_closest_marker("moved"):
+            is_in_rest = is_in_rest or is_left(item)
+        if is_in_rest and not item.get_closest_marker("soak"):
+            item.add_marker(pytest.mark.rest)
             item.add_marker(pytest.mark.soak)
     slow: list[pytest.Item] = []
     quick: list[pytest.Item] = []

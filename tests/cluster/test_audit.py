@@ -8,7 +8,7 @@ import pytest
 
 from tests.cluster.conftest import Cluster
 
-pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped]
+pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped, pytest.mark.moved]
 
 TOML = """
 [hooks]

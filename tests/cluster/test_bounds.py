@@ -109,6 +109,7 @@ def test_submissions(site: Site, record_property: Note, number: int, seed: int |
     draw(site, number, seed, record_property)
 
 
+@pytest.mark.moved
 @pytest.mark.parametrize(("number", "seed"), UPDATES)
 def test_updates(site: Site, record_property: Note, number: int, seed: int | None) -> None:
     """Each job that was changed by an update gets what lies within the bounds of the update."""

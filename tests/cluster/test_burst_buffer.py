@@ -8,7 +8,7 @@ import pytest
 
 from tests.cluster.accounting import MAKE_SECONDS
 from tests.cluster.conftest import Cluster
-from tests.cluster.turns import moved
+from tests.cluster.turns import moved, moved_from
 
 pytestmark = pytest.mark.stopped
 
@@ -212,15 +212,18 @@ def test_nobody_gets_what_the_user_may_not_read(site: Cluster) -> None:
 
 @pytest.mark.parametrize(
     ("fault", "reason"),
-    [
-        ("refuse", "no room on 'flash' $(x)"),
-        ("bug", "handler own:setup failed (error "),
-        ("hang", ""),
-        *moved(
-            ("crash", "the process of the handlers ended with status 139"),
-            ("exit", "the process of the handlers ended with status 0"),
-        ),
-    ],
+    moved_from(
+        1,
+        [
+            ("refuse", "no room on 'flash' $(x)"),
+            ("bug", "handler own:setup failed (error "),
+            ("hang", ""),
+            *moved(
+                ("crash", "the process of the handlers ended with status 139"),
+                ("exit", "the process of the handlers ended with status 0"),
+            ),
+        ],
+    ),
 )
 def test_before_the_job(site: Cluster, fault: str, reason: str) -> None:
     """The job is held with a reason; no process is left of a handler that hangs."""
@@ -263,6 +266,7 @@ def test_after_the_job(site: Cluster, stage: str) -> None:
     ends(site, number)
 
 
+@pytest.mark.moved
 def test_a_teardown_is_tried_again(site: Cluster) -> None:
     """Slurm calls it again after ten seconds."""
     faults(site, teardown="refuse")

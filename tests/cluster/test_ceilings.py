@@ -13,6 +13,7 @@ from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import DEFAULT_TOML, TOML, Site
 from tests.cluster.own_readers import seeded
 from tests.cluster.reporting import DRAWN
+from tests.cluster.turns import moved
 
 pytestmark = pytest.mark.stopped
 
@@ -196,7 +197,7 @@ def under_rules(site: Site, drawn: dict[str, Trial]) -> tuple[int, list[str], li
     return len(ran), wrong, needless if site.cluster.has_sources else []
 
 
-@pytest.mark.parametrize(("number", "seed"), [(SHORT, 5), pytest.param(LONG, None, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(("number", "seed"), [*moved((SHORT, 5)), pytest.param(LONG, None, marks=pytest.mark.soak)])
 def test_limits(site: Site, record_property: Callable[[str, object], None], number: int, seed: int | None) -> None:
     """No job that a rule accepts gets more than the ceiling of the rule, or less than its floor.
 

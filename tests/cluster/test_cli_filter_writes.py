@@ -286,9 +286,12 @@ def test_no_option_is_lost(lent: Site, command: str) -> None:
     "options",
     [
         "--mem=0 --tmp=0 --requeue --priority=TOP --no-kill=off --time=0 --nodes=1-2 --exclusive=user --nice=0",
-        "--mem-per-cpu=0 --no-requeue --no-kill --hold --time=1-2 --nodes=2 --oversubscribe --signal=B:INT@30",
-        "--mem-per-gpu=0 --exclusive --distribution=plane=4 --switches=2@10 --mail-type=ALL --gres=none --contiguous",
-        "--mem=5K --extra-node-info=1:1 --dependency=singleton --begin=now+1hour --output=none --cpus-per-task=2",
+        *moved(
+            "--mem-per-cpu=0 --no-requeue --no-kill --hold --time=1-2 --nodes=2 --oversubscribe --signal=B:INT@30",
+            "--mem-per-gpu=0 --exclusive --distribution=plane=4 --switches=2@10 --mail-type=ALL --gres=none "
+            "--contiguous",
+            "--mem=5K --extra-node-info=1:1 --dependency=singleton --begin=now+1hour --output=none --cpus-per-task=2",
+        ),
     ],
     ids=("per_node", "per_cpu", "per_gpu", "shape"),
 )

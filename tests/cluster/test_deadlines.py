@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.spank.site import Site, site
+from tests.cluster.turns import moved_from
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
@@ -78,8 +79,8 @@ def hanging(lent: Site, where: str, how: str) -> Iterator[None]:
         lent.root(f"rm {HANGS}")
 
 
-@pytest.mark.parametrize("how", ["sleeps", "spins"])
-@pytest.mark.parametrize("where", ["local", "user", "task"])
+@pytest.mark.parametrize("how", moved_from(1, ["sleeps", "spins"]))
+@pytest.mark.parametrize("where", moved_from(2, ["local", "user", "task"]))
 def test_a_step_fails(lent: Site, where: str, how: str) -> None:
     """The step fails with a line for the user, its program does not run, and the next step does."""
     with hanging(lent, where, how):
@@ -93,7 +94,7 @@ def test_a_step_fails(lent: Site, where: str, how: str) -> None:
     assert lent.shell("srun echo ran").stdout.split() == ["ran"]
 
 
-@pytest.mark.parametrize("where", ["local", "user", "task"])
+@pytest.mark.parametrize("where", moved_from(1, ["local", "user", "task"]))
 def test_a_process_ends(lent: Site, where: str) -> None:
     """If a handler cannot be interrupted, its srun, slurmstepd or task ends; the log names the handler."""
     with hanging(lent, where, "in C"):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
 pytestmark = pytest.mark.one_release("24.11", "26.05")
+STAY = {"test_jobs_meet_one_version", "test_what_check_refuses", "test_rollback", "test_a_node_without_configuration"}
 
 PAGE = Path(__file__).parents[2] / "docs" / "deploy.md"
 VERSION = re.compile(r"version (\d) in the file, (\d) in the package, (\d) in the other file")

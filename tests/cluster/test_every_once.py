@@ -101,6 +101,7 @@ def pair(site: Cluster) -> Iterator[tuple[Cluster, Standby]]:
         yield site, other
 
 
+@pytest.mark.moved
 @pytest.mark.one_release("24.11")
 def test_only_the_controller_in_control_runs_rules(pair: tuple[Cluster, Standby]) -> None:
     """A standby runs no rule until it takes control; then it does, and the former controller no longer does."""

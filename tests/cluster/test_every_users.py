@@ -13,6 +13,11 @@ from tests.cluster.conftest import Cluster
 from tests.cluster.test_every_examples import QUICK
 
 pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped]
+STAY = {
+    "test_a_row_decides_for_no_other",
+    "test_no_text_of_a_user_acts_on_others",
+    "test_what_happened_is_what_is_logged",
+}
 
 HOOKS = """
 import os, time

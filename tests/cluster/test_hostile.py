@@ -12,6 +12,7 @@ import pytest
 from tests.cluster import reporting
 from tests.cluster.spank.site import PLUGIN, Site, site
 from tests.cluster.test_step_bursts import burst, size_of_slurmd
+from tests.cluster.turns import moved_from
 from tests.native.test_fork_storm import STORM, THREADS
 
 if TYPE_CHECKING:
@@ -203,7 +204,7 @@ def test_what_passes(lent: Site) -> None:
     check_nodes(lent)
 
 
-@pytest.mark.parametrize("script", ["prolog", "epilog"])
+@pytest.mark.parametrize("script", moved_from(1, ["prolog", "epilog"]))
 def test_prolog_and_epilog(lent: Site, script: str) -> None:
     """os._exit(0) and a crash are failures, which drain the node like any failure of a prolog or epilog."""
     for code in (EXIT, CRASH):

@@ -242,6 +242,7 @@ sbatch -p closed -o /dev/null @ --wrap true 2>&1 || echo refused
 """
 
 
+@pytest.mark.moved
 def test_blanks_that_slurm_refuses(accounts: Cluster) -> None:
     """In the value of an option, no word follows a blank except those in the table, which says where a value ends."""
     refused: dict[str, str] = {}

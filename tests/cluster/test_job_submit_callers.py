@@ -9,6 +9,7 @@ import pytest
 from tests.cluster import rest
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import FOLDER, Site, lend, prepare
+from tests.cluster.turns import moved_from
 
 pytestmark = pytest.mark.stopped
 
@@ -59,7 +60,7 @@ def test_many_at_once(site: Site) -> None:
     assert sorted(lines[30:]) == sorted(f"j{number} j{number} modified" for number in range(1, 31))
 
 
-@pytest.mark.parametrize("opening", ["[", '{"a":'])
+@pytest.mark.parametrize("opening", moved_from(1, ["[", '{"a":']))
 def test_deeply_nested_text_of_a_user(site: Site, opening: str) -> None:
     """A user's text cannot overflow the stack of slurmctld's threads, an eighth of the size that CPython expects."""
     site.hooks("""
@@ -115,6 +116,7 @@ def modify(job):
 """
 
 
+@pytest.mark.moved
 def test_long_texts_of_tables(site: Site) -> None:
     """A row of a table has its texts, however long they are."""
     if not site.cluster.has_sources:
@@ -136,7 +138,7 @@ def test_long_texts_of_tables(site: Site) -> None:
     assert site.events() == [f"{len(accounts)} {len(accounts)}"]
 
 
-@pytest.mark.parametrize("command", ["sbatch", "srun", "salloc"])
+@pytest.mark.parametrize("command", moved_from(2, ["sbatch", "srun", "salloc"]))
 def test_messages_of_a_submission(site: Site, command: str) -> None:
     """All lines reach the user in order, whether the job is accepted or not; a refusal has its code and text."""
     site.hooks(MESSENGER)
@@ -150,6 +152,7 @@ def test_messages_of_a_submission(site: Site, command: str) -> None:
     assert "Invalid qos" in done.stderr
 
 
+@pytest.mark.moved
 @pytest.mark.parametrize("command", ["sbatch", "srun", "salloc"])
 def test_messages_of_what_slurm_refuses(site: Site, command: str) -> None:
     """If Slurm refuses a job that handlers have accepted, users read the messages, too."""
@@ -182,7 +185,7 @@ def test_messages_of_an_update(site: Site) -> None:
 # Kinds of jobs
 
 
-@pytest.mark.parametrize("command", ["sbatch", "srun", "salloc"])
+@pytest.mark.parametrize("command", moved_from(1, ["sbatch", "srun", "salloc"]))
 def test_test_only(site: Site, command: str) -> None:
     """--test-only calls the handlers too, shows their messages or refusal, and leaves no job."""
     site.hooks(MESSENGER)
@@ -213,7 +216,7 @@ def test_het_jobs(site: Site) -> None:
     ]
 
 
-@pytest.mark.parametrize("command", ["sbatch", "srun", "salloc"])
+@pytest.mark.parametrize("command", moved_from(1, ["sbatch", "srun", "salloc"]))
 def test_a_refused_component(site: Site, command: str) -> None:
     """A refused component refuses the whole job: no component remains, later ones are not called; texts are shown."""
     site.hooks("""
@@ -288,6 +291,7 @@ def test_scrontab(site: Site) -> None:
     site.shell("scrontab -r")
 
 
+@pytest.mark.moved
 def test_updates_of_arrays(site: Site) -> None:
     """An update of an array makes one call, and one more for each task that has a record of its own."""
     site.hooks("""
@@ -322,6 +326,7 @@ def test_commands_that_call_no_hook(site: Site) -> None:
     assert site.told() == []
 
 
+@pytest.mark.moved
 def test_slurmrestd(site: Site) -> None:
     """slurmrestd's submissions and updates call the handlers; its answer has messages of accepted submissions.
 

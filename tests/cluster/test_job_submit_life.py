@@ -11,7 +11,7 @@ from tests.bench import memory
 from tests.bench.rows import SHORT
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import CONF, FOLDER, HOOKS_D, NOT_LOADED, TOML, UNANSWERED, Site, lend, prepare
-from tests.cluster.turns import moved
+from tests.cluster.turns import moved, moved_from
 
 pytestmark = pytest.mark.stopped
 
@@ -71,6 +71,7 @@ def test_added_and_renamed_files_are_taken_up(site: Site) -> None:
     assert re.search("second.*first", site.said("sbatch", "--test-only", "--wrap=true"), re.DOTALL)
 
 
+@pytest.mark.moved
 def test_a_changed_package_is_taken_up(site: Site) -> None:
     """A module of an installed package, which no set has, is imported again by each deployment."""
     place = site.shell("ls -d /opt/slurmhooks/lib/python3.*/site-packages", user="root").strip() + "/sitehooks"
@@ -114,7 +115,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("kind", BROKEN)
+@pytest.mark.parametrize("kind", moved_from(1, BROKEN))
 def test_a_broken_file_is_refused(site: Site, kind: str) -> None:
     """With a broken file the whole previous set stays in force; a repair takes effect."""
     source, words = BROKEN[kind]
@@ -149,7 +150,7 @@ FAILS_LATER = {
 }
 
 
-@pytest.mark.parametrize("what", FAILS_LATER)
+@pytest.mark.parametrize("what", moved_from(1, FAILS_LATER))
 def test_what_fails_at_start(site: Site, what: str) -> None:
     """slurmctld starts and refuses every request with one line; its log says what is wrong, and a repair is enough."""
     source, words = FAILS_LATER[what]
@@ -200,6 +201,7 @@ def test_init(site: Site) -> None:
     assert "nobody is there" in logged
 
 
+@pytest.mark.moved
 def test_other_plugins_by_reconfigure(site: Site) -> None:
     """After a reconfiguration with other JobSubmitPlugins the plugin is loaded again, with new workers.
 
@@ -231,6 +233,7 @@ def _wait_for_events(site: Site, before: int, *wanted: str) -> None:
     assert [event for event in events if event != "fini"] == [*wanted]
 
 
+@pytest.mark.moved
 def test_init_that_may_fail(site: Site) -> None:
     """With on_error="ignore" a bug in an init handler does not keep slurmctld from starting."""
     site.hooks("@hook.job_submit.init(on_error='ignore')\ndef start(): 1 / 0\n")
@@ -286,6 +289,7 @@ def test_reconfigure(site: Site, how: str) -> None:
     assert "reloaded" in site.said("sbatch", "--test-only", "--wrap=true")
 
 
+@pytest.mark.moved
 @pytest.mark.parametrize("how", ["scontrol reconfigure", *moved("SIGHUP")])
 def test_reconfigure_with_broken_hooks(site: Site, how: str) -> None:
     """slurmctld continues with its handlers, although the set does not load any more."""
@@ -335,6 +339,7 @@ def stacked(job):
 """
 
 
+@pytest.mark.moved
 @pytest.mark.parametrize(("first", "second"), [("lua", "python"), *moved(("python", "lua"))])
 def test_stacked_plugins(site: Site, first: str, second: str) -> None:
     """Beside job_submit/lua, in either order, each sees the writes of the previous one, and users read all messages."""

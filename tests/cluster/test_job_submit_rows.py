@@ -195,6 +195,7 @@ def test_numbers_are_those_of_squeue(site: Site) -> None:
     assert partitions[1:] == [1, True]
 
 
+@pytest.mark.moved
 def test_long_texts_of_one_user_do_not_decide_for_others(site: Site) -> None:
     """A handler that walks the table of jobs costs the same, however long the command lines of one user are.
 

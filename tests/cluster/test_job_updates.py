@@ -68,6 +68,7 @@ def test_updates_pass_without_accounting(site: Site) -> None:
             assert wanted is None or f"={wanted[1]}\n" in result + "\n", result
 
 
+@pytest.mark.moved
 def test_updates_are_those_of_slurm_with_accounting(site: Site) -> None:
     """With accounting each update of partition, account, QOS and reservation passes or fails as without the plugin."""
     accounting.start(site.cluster, *accounting.ACCOUNTS, plugins="", more=LINES)

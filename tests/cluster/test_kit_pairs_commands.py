@@ -359,11 +359,13 @@ def compared(place: str, ours: list[Any], theirs: list[Any], allowed: Allowed) -
         yield from kit_pairs.differences(mine, other, allowed, place)
 
 
+@pytest.mark.moved
 def test_commands_by_hand(pairs: Pairs) -> None:
     """Handlers see the same options, fields, variables and arguments; commands that Slurm refuses are refused."""
     compare(pairs, list(HAND), PROGRAMS, all_rows=True)
 
 
+@pytest.mark.moved
 def test_options_of_scripts(pairs: Pairs) -> None:
     """The same holds for options in scripts, of each kind of value."""
     compare(pairs, scripts()[::SAMPLE], ("sbatch",))

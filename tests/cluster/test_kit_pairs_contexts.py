@@ -16,6 +16,8 @@ from tests.cluster.spank.site import Site, site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.moved
+
 HOOKS = (
     kit_pairs.RECORDER
     + """

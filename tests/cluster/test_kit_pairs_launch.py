@@ -19,7 +19,7 @@ from tests.cluster.spank.site import site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.stopped, pytest.mark.moved]
 
 HOOKS = (
     kit_pairs.RECORDER

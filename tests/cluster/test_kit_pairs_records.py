@@ -23,7 +23,7 @@ from tests.cluster.spank.site import Site, site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped]
+pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped, pytest.mark.moved]
 
 HOOKS = (
     kit_pairs.RECORDER

@@ -13,7 +13,7 @@ from tests.cluster.containers import User, install
 from tests.cluster.kit_pairs import differences
 from tests.cluster.scrun_lab import LONG, alice, lab
 
-pytestmark = pytest.mark.one_release("24.11", "26.05")
+pytestmark = [pytest.mark.one_release("24.11", "26.05"), pytest.mark.moved]
 
 __all__ = ["alice", "lab"]  # fixtures
 

@@ -15,7 +15,7 @@ from tests.cluster import accounting
 from tests.cluster.conftest import OF_SETS, Cluster
 from tests.cluster.job_submit_site import CONF, TOML, Site
 
-pytestmark = [pytest.mark.stopped, pytest.mark.deploys]
+pytestmark = [pytest.mark.stopped, pytest.mark.deploys, pytest.mark.moved]
 
 SCRIPT = Path(__file__).parent / "lua" / "accounting.lua"
 LINES = """\

@@ -8,6 +8,7 @@ import pytest
 
 from tests.cluster.spank.scripts import LUA_D, lua_site, rows, scripts
 from tests.cluster.spank.site import Site
+from tests.cluster.turns import moved_from
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
@@ -72,6 +73,7 @@ def test_order(lua: Site) -> None:
     lua.resume()
 
 
+@pytest.mark.moved
 def test_order_and_failures(lua: Site) -> None:
     """All scripts of a line run, even if one fails; none does if a hook file of the line refuses."""
     fails = SAY.replace("\nend\n", '\n   if spank:getenv("FAILS") == "%s" then return -1 end\nend\n')
@@ -98,17 +100,20 @@ end
 
 @pytest.mark.parametrize(
     ("callback", "context", "what", "word", "fails"),
-    [
-        ("init_post_opt", "local", "return SPANK.FAILURE", "", True),
-        ("init_post_opt", "local", "return 5", "", False),
-        ("init_post_opt", "local", "return false", "", False),
-        ("task_init", "remote", "return -1", "", True),
-        ("user_init", "remote", "return -1", "", True),
-        ("init_post_opt", "local", "error('oops')", "", False),
-        ("init_post_opt", "local", "error('oops')", "failonerror ", True),
-        ("task_init", "remote", "error('oops')", "failonerror ", True),
-        ("task_init", "remote", "local x = nil; x.y = 1", "", False),
-    ],
+    moved_from(
+        3,
+        [
+            ("init_post_opt", "local", "return SPANK.FAILURE", "", True),
+            ("init_post_opt", "local", "return 5", "", False),
+            ("init_post_opt", "local", "return false", "", False),
+            ("task_init", "remote", "return -1", "", True),
+            ("user_init", "remote", "return -1", "", True),
+            ("init_post_opt", "local", "error('oops')", "", False),
+            ("init_post_opt", "local", "error('oops')", "failonerror ", True),
+            ("task_init", "remote", "error('oops')", "failonerror ", True),
+            ("task_init", "remote", "local x = nil; x.y = 1", "", False),
+        ],
+    ),
 )
 def test_failures(lua: Site, callback: str, context: str, what: str, word: str, fails: bool) -> None:
     """A number below zero fails a callback; an error fails it only with failonerror, and names file and line."""

@@ -142,6 +142,7 @@ def test_what_slurm_tells(site: Cluster) -> None:
     site.wait(lambda: len(shell(site, f"cat {FOLDER}/received || true").split()) == 2, what="mails at the server")
 
 
+@pytest.mark.moved
 def test_arrays(site: Cluster) -> None:
     """An array has one mail, or one for each task."""
     job = submit(site, "--mail-type=END", "-a", "1-3", "--wrap=true")
@@ -151,6 +152,7 @@ def test_arrays(site: Cluster) -> None:
     assert sorted(mail["task"] for mail in of(site, job, 3)) == [1, 2, 3]
 
 
+@pytest.mark.moved
 def test_other_events(site: Cluster) -> None:
     """Each event that can be had soon has the word of --mail-type."""
     job = submit(site, "--mail-type=REQUEUE,FAIL", "--requeue", "--wrap=sleep 600")
@@ -210,6 +212,7 @@ def test_a_kill_of_every_process_loses_no_mail(site: Cluster) -> None:
     assert shell(site, f"ls {SPOOL}/mail/dead 2> /dev/null || true") == ""
 
 
+@pytest.mark.moved
 def test_check_finds_a_missing_line(site: Cluster) -> None:
     """`check` says which line of slurm.conf a handler of mails needs."""
     assert "MailProg" not in site.root("slurmhooks", "check").stderr

@@ -236,6 +236,7 @@ def tasks_of(text: str) -> list[int]:
     return ids
 
 
+@pytest.mark.moved
 @pytest.mark.parametrize("number", NUMBERS)
 def test_arrays(cluster: Cluster, submitter: str, note: Note, number: int) -> None:
     """Each array has the tasks, and the limit of tasks at once, that slurmctld gives it; or slurmctld refuses it."""
@@ -261,6 +262,7 @@ LICENSES = ("a", "b", "c", "d", "e", "nosuch", ":", ":", "=", ",", ",", ";", "|"
 HAS = {"a": 0, "b": 1, "c": 2, "d": 7, "e": 30}
 
 
+@pytest.mark.moved
 @pytest.mark.parametrize("number", NUMBERS)
 def test_licenses(cluster: Cluster, submitter: str, note: Note, number: int) -> None:
     """slurmctld takes no list that slurmhooks refuses, and no more of a license than slurmhooks has counted."""
@@ -293,6 +295,7 @@ DEPENDENCIES = ("afterok", "after", "afterany", "afternotok", "aftercorr", "sing
                 "?", "+5", "+0", " ", "0", "x")  # fmt: skip
 
 
+@pytest.mark.moved
 @pytest.mark.parametrize("number", NUMBERS)
 def test_dependencies(cluster: Cluster, submitter: str, note: Note, number: int) -> None:
     """slurmctld takes no list of dependencies that slurmhooks refuses, and waits for the jobs that it names."""

@@ -8,6 +8,7 @@ import pytest
 
 from tests.cluster.job_submit_site import NOT_LOADED
 from tests.cluster.spank.site import RECORDS, Site, site
+from tests.cluster.turns import moved_from
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
@@ -114,7 +115,7 @@ EXPOSED = {
 }
 
 
-@pytest.mark.parametrize("exposed", EXPOSED)
+@pytest.mark.parametrize("exposed", moved_from(1, EXPOSED))
 def test_what_root_does_not_run(lent: Site, exposed: str) -> None:
     """The step fails, root runs nothing, and the command in slurmd's log repairs it."""
     settle(lent)
@@ -175,6 +176,7 @@ def test_slurmctld_runs_what_is_slurm_users_or_roots(lent: Site) -> None:
     lent.root(f"scancel {job}")
 
 
+@pytest.mark.moved
 def test_folders_that_are_swapped(lent: Site) -> None:
     """A user who can write a folder above, and constantly swaps those below it, cannot make root run anything."""
     settle(lent)

@@ -19,7 +19,7 @@ from tests.cluster.spank.site import Site, site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-pytestmark = [pytest.mark.stopped, pytest.mark.one_release("26.05")]
+pytestmark = [pytest.mark.stopped, pytest.mark.one_release("26.05"), pytest.mark.moved]
 
 HOOK = f"""
 import json

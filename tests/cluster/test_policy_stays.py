@@ -7,6 +7,7 @@ import pytest
 
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import DEFAULT_TOML, NOT_LOADED, TOML, Site, lend, prepare
+from tests.cluster.turns import moved_from
 
 pytestmark = [pytest.mark.one_release("26.05"), pytest.mark.stopped]
 
@@ -35,7 +36,7 @@ DAMAGES = {
 """What happens to the set in force itself."""
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("damage", moved_from(1, DAMAGES))
 def test_nothing_is_accepted_without_policy(site: Site, damage: str) -> None:
     """slurmctld does not start with a damaged set, but refuses everything until sources are deployed."""
     site.hooks(HANDLER.format(1))

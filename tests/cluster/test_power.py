@@ -13,6 +13,13 @@ import pytest
 from tests.cluster.conftest import Cluster
 
 pytestmark = pytest.mark.stopped
+STAY = {
+    "test_a_handler_that_gives_up_sets_the_node_down",
+    "test_nodes_that_come_late_or_never_have_failed",
+    "test_handlers_start_and_stop_the_node_of_a_job",
+    "test_a_kill_of_every_process_loses_and_doubles_no_call",
+    "test_slurmctld_reboots_nodes_by_a_handler",
+}
 
 FOLDER = "/var/lib/slurm/power"
 NOTES = f"{FOLDER}/notes"

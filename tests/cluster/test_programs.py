@@ -8,6 +8,7 @@ import pytest
 from tests.cluster.conftest import Cluster
 
 pytestmark = pytest.mark.stopped
+STAY = {"test_a_trigger"}
 
 SCRIPTS = Path(__file__).parents[2] / "contrib/programs"
 FOLDER = "/var/lib/slurm/programs"

@@ -12,11 +12,18 @@ import pytest
 
 from tests.cluster.job_submit_site import TOML, Site, with_records
 from tests.cluster.test_job_rules import with_gpus
+from tests.cluster.turns import moved_from
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
 pytestmark = pytest.mark.stopped
+STAY = {
+    "test_parallel_submissions",
+    "test_sums_are_those_of_squeue",
+    "test_what_slurm_refuses_is_forgotten",
+    "test_running_jobs_and_updates",
+}
 
 SBATCH = "sbatch --hold --parsable -o /dev/null -t10 --wrap=true"
 
@@ -67,11 +74,14 @@ def test_parallel_submissions(site: Site, workers: int) -> None:
 
 @pytest.mark.parametrize(
     ("keys", "commands", "form", "most"),
-    [
-        ("jobs = 7", [SBATCH, f"{SBATCH} --array=1-3", f"{SBATCH} --array=1-2%1"] * 6, "", 7),
-        ("cpus = 11", [f"{SBATCH} -n{count}" for count in (1, 2, 3, 4)] * 5, "%C", 11),
-        ("cpu_hours = 2.5", [f"{SBATCH} -n2 -t{minutes}" for minutes in (10, 20, 30)] * 6, "cpu_hours", 2.5),
-    ],
+    moved_from(
+        1,
+        [
+            ("jobs = 7", [SBATCH, f"{SBATCH} --array=1-3", f"{SBATCH} --array=1-2%1"] * 6, "", 7),
+            ("cpus = 11", [f"{SBATCH} -n{count}" for count in (1, 2, 3, 4)] * 5, "%C", 11),
+            ("cpu_hours = 2.5", [f"{SBATCH} -n2 -t{minutes}" for minutes in (10, 20, 30)] * 6, "cpu_hours", 2.5),
+        ],
+    ),
     ids=["jobs", "cpus", "cpu_hours"],
 )
 def test_sums_are_those_of_squeue(site: Site, keys: str, commands: list[str], form: str, most: float) -> None:

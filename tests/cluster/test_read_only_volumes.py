@@ -119,6 +119,7 @@ def test_a_home_that_can_be_written(pod: Cluster) -> None:
             pod.deploy()
 
 
+@pytest.mark.moved
 def test_a_volume_that_is_followed(pod: Cluster) -> None:
     """`deploy --watch` puts each version of the volume in force that is right, and says what is wrong."""
     start = "slurmhooks deploy --watch > /var/log/slurm/watch 2>&1 & echo $!"

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
 pytestmark = [pytest.mark.one_release("26.05"), pytest.mark.stopped]
+STAY = {"test_an_asynchronous_step", "test_an_expedited_requeue", "test_an_external_job_is_not_interactive"}
 
 NOTE = f"""
 import json, os, time

@@ -14,6 +14,7 @@ from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import HOOKS_D, Site, prepare
 
 pytestmark = [pytest.mark.one_release("22.05"), pytest.mark.stopped]
+STAY = {"test_the_same_hooks_differ_in_nothing", "test_bounds_and_refusals"}
 
 FILE = "/var/log/slurm/month.recording"
 HOOKS = """

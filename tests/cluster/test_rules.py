@@ -12,6 +12,7 @@ from slurmhooks.rules.catalogue import RULES
 from slurmhooks.rules.lines import LINES
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import TOML, Site
+from tests.cluster.turns import moved_from
 
 pytestmark = pytest.mark.stopped
 
@@ -144,7 +145,7 @@ def test_all_rules_are_shown() -> None:
     assert set(SHOWN) == {*RULES, *LINES} - {"require", "limit", "default", "set", "copy", "quota"}
 
 
-@pytest.mark.parametrize("rule", SHOWN)
+@pytest.mark.parametrize("rule", moved_from(12, SHOWN))
 def test_a_rule_in_slurmctld(outputs: dict[str, str], rule: str) -> None:
     """A user reads the text of the rule; the job is refused, or has the value that the rule sets."""
     shown, said = SHOWN[rule], outputs[rule]

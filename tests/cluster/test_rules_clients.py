@@ -25,6 +25,7 @@ from tests.cluster.test_rules_evaded import (
 )
 
 pytestmark = pytest.mark.stopped
+STAY = {"test_slurmrestd"}
 
 TIME = 'rule = "time_ceiling"\nlimit = 10'
 NAMED = 'rule = "require_account"\nforbidden = ["r*"]'

@@ -10,6 +10,7 @@ import pytest
 from slurmhooks.rules.typed import READABLE, ROWS, is_never_unset
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import TOML, Site
+from tests.cluster.turns import moved_from
 from tests.unit.rules.test_rules_fields import usual
 
 pytestmark = pytest.mark.stopped
@@ -209,17 +210,20 @@ def test_cases(site: Site) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [
-        "-w n1,n2",
-        "-w 'n[1-2]'",
-        "-d after:1,singleton",
-        "-d 'after:1?singleton'",
-        "-d afterok:1:2",
-        "-d 7",
-        "--mail-user=b@bad.example,a@x.example",
-        "-L other,lic=2",
-        "-L lic",
-    ],
+    moved_from(
+        3,
+        [
+            "-w n1,n2",
+            "-w 'n[1-2]'",
+            "-d after:1,singleton",
+            "-d 'after:1?singleton'",
+            "-d afterok:1:2",
+            "-d 7",
+            "--mail-user=b@bad.example,a@x.example",
+            "-L other,lic=2",
+            "-L lic",
+        ],
+    ),
 )
 def test_each_part_of_a_list_counts(site: Site, options: str) -> None:
     """A value that is forbidden is so beside others, and in Slurm's other notations of a list."""
@@ -259,15 +263,18 @@ def test_preferred_features_count(site: Site) -> None:
 
 @pytest.mark.parametrize(
     ("options", "update", "refused"),
-    [
-        ("-t30", "Partition=other TimeMin=99", "change TimeMin in another update"),
-        ("-t30", "Partition=other Dependency=afterok:99999", "change Dependency in another update"),
-        ("-t60 --time-min=30", "Partition=other", "TimeLimit cannot be 00:20:00 beside this TimeMin"),
-        ("", "Partition=other TimeLimit=UNLIMITED", "change TimeLimit in another update"),
-        ("", "Partition=other TimeLimit=25", ""),
-        ("-t30", "Partition=other", ""),
-        ("-t30", "Partition=other Comment=x JobName=run9 TimeLimit=25", ""),
-    ],
+    moved_from(
+        2,
+        [
+            ("-t30", "Partition=other TimeMin=99", "change TimeMin in another update"),
+            ("-t30", "Partition=other Dependency=afterok:99999", "change Dependency in another update"),
+            ("-t60 --time-min=30", "Partition=other", "TimeLimit cannot be 00:20:00 beside this TimeMin"),
+            ("", "Partition=other TimeLimit=UNLIMITED", "change TimeLimit in another update"),
+            ("", "Partition=other TimeLimit=25", ""),
+            ("-t30", "Partition=other", ""),
+            ("-t30", "Partition=other Comment=x JobName=run9 TimeLimit=25", ""),
+        ],
+    ),
 )
 def test_no_job_is_moved_without_what_is_set(site: Site, options: str, update: str, refused: str) -> None:
     """slurmctld keeps a move when it refuses the rest of an update, so rules refuse what it might refuse."""

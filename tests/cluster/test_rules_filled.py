@@ -107,6 +107,7 @@ def test_a_move_is_a_submission(site: Site, options: str) -> None:
     assert not differs
 
 
+@pytest.mark.moved
 def test_a_moved_job_has_what_a_rule_sets(site: Site) -> None:
     """A job that an update takes to where a rule sets a value has it; if slurmctld would not let it, the job stays."""
     moved = set()

@@ -13,6 +13,7 @@ from tests.cluster.job_submit_site import TOML, Site, lend, shown
 from tests.cluster.turns import moved
 
 pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped]
+STAY = {"test_the_partition", "test_rules", "test_where_a_job_runs"}
 
 LINES = """\
 PartitionName=fb Nodes=ALL State=UP

@@ -9,7 +9,7 @@ import pytest
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import TOML, Site, lend, prepare
 
-pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped]
+pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped, pytest.mark.moved]
 
 LINES = """\
 PartitionName=default10 Nodes=ALL State=UP DefaultTime=10

@@ -144,6 +144,7 @@ def test_modes_are_switched_by_a_deployment(site: Site) -> None:
     assert "Warning" not in site.said("sbatch", "--hold", "-o/dev/null", "--wrap=true")
 
 
+@pytest.mark.moved
 def test_shares(site: Site) -> None:
     """A percentage, a user or a partition decides whether a rule is in force; it warns all others."""
     site.hooks("""

@@ -37,6 +37,7 @@ def test_given_up_while_staging(alice: User, how: str) -> None:
     alice.expect_nothing_left()
 
 
+@pytest.mark.moved
 def test_a_handler_that_never_looks(alice: User) -> None:
     """A cancelled container is not started, even if its handlers ran to the end."""
     install(
@@ -66,6 +67,7 @@ def test_a_handler_that_never_looks(alice: User) -> None:
     alice.expect_nothing_left()
 
 
+@pytest.mark.moved
 def test_job_times_out_while_staging(alice: User) -> None:
     """At the end of the job's time limit the container is staged out like at any other end."""
     install(alice.cluster, SLOW)
@@ -159,6 +161,7 @@ def test_stage_in_has_a_bug(alice: User) -> None:
     alice.expect_nothing_left()
 
 
+@pytest.mark.moved
 def test_a_lenient_handler_has_a_bug(alice: User) -> None:
     """With on_error="ignore" the container runs, without the handler's writes."""
     install(
@@ -199,6 +202,7 @@ def test_stage_out_fails(alice: User, failure: str) -> None:
     alice.expect_nothing_left()
 
 
+@pytest.mark.moved
 def test_read_only_bundle(alice: User) -> None:
     """A bundle that its user cannot write is staged like any other; writing into it fails with its name."""
     install(alice.cluster, COPY)
@@ -224,6 +228,7 @@ def test_read_only_bundle(alice: User) -> None:
     alice.expect_nothing_left()
 
 
+@pytest.mark.moved
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -244,6 +249,7 @@ def test_no_configuration(alice: User, change: str, said: str) -> None:
     assert alice.sh("scontrol --oneliner show jobs | wc -l") == before
 
 
+@pytest.mark.moved
 def test_wrong_configuration(alice: User) -> None:
     """container.config reports errors that scrun ignores, with file and place."""
     install(alice.cluster, "@hook.scrun.stage_in\ndef stage_in(container):\n    container.config\n")

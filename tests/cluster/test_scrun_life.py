@@ -9,6 +9,7 @@ import pytest
 
 from tests.cluster.containers import TRACE, User, install
 from tests.cluster.scrun_lab import COPY, LONG, SLOW, alice, bob, lab
+from tests.cluster.turns import moved_from
 
 pytestmark = pytest.mark.one_release("24.11", "26.05")
 
@@ -35,7 +36,7 @@ def test_create_start_state_delete(alice: User) -> None:
     alice.expect_nothing_left()
 
 
-@pytest.mark.parametrize("ending", ["kill demo KILL", "delete --force demo"])
+@pytest.mark.parametrize("ending", moved_from(1, ["kill demo KILL", "delete --force demo"]))
 def test_end_of_a_running_container(alice: User, ending: str) -> None:
     """A killed or deleted container is staged out, and its job ends."""
     install(alice.cluster, COPY)
@@ -62,6 +63,7 @@ def test_exits_at_once(alice: User) -> None:
     alice.expect_nothing_left()
 
 
+@pytest.mark.moved
 def test_several_containers_of_several_users(alice: User, bob: User) -> None:
     """Containers of two users at the same time do not interfere."""
     install(alice.cluster, COPY)
@@ -81,7 +83,7 @@ def test_several_containers_of_several_users(alice: User, bob: User) -> None:
         user.expect_nothing_left()
 
 
-@pytest.mark.parametrize("way", ["salloc", "sbatch"])
+@pytest.mark.parametrize("way", moved_from(1, ["salloc", "sbatch"]))
 def test_inside_an_allocation(alice: User, way: str) -> None:
     """In a job, the container runs in that job, which continues after it."""
     install(alice.cluster, COPY)

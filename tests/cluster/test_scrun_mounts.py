@@ -10,13 +10,14 @@ import pytest
 
 from tests.cluster.lab import errors
 from tests.cluster.own_readers import seeded
+from tests.cluster.turns import moved
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
 pytestmark = pytest.mark.one_release("24.11", "26.05")
 
-NUMBERS = [20, pytest.param(300, marks=pytest.mark.soak)]
+NUMBERS = [*moved(20), pytest.param(300, marks=pytest.mark.soak)]
 """Of random containers; each runs twice, and takes a tenth of a second or two of processor time."""
 PROGRAM = "/opt/mount_lists.py"
 FOLDER = "/var/tmp/mount lists"

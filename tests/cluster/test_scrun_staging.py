@@ -16,6 +16,7 @@ from tests.cluster.scrun_lab import alice, bob, lab
 from tests.cluster.turns import moved
 
 pytestmark = pytest.mark.one_release("24.11", "26.05")
+STAY = {"test_what_a_handler_sees", "test_odd_names", "test_commands"}
 
 PROJECT = Path(__file__).resolve().parents[2]
 EXAMPLE = "contrib/scrun/staging.py"

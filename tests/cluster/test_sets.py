@@ -11,11 +11,22 @@ import pytest
 from slurmhooks.cli.bundles import retention
 from tests.cluster.spank.site import PLUGIN, Site, settle
 from tests.cluster.spank.site import site as prepared
+from tests.cluster.turns import moved_from
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
 pytestmark = pytest.mark.deploys
+STAY = {
+    "test_broken_sources",
+    "test_the_first_prolog",
+    "test_a_private_file",
+    "test_what_slurmctld_refuses",
+    "test_a_damaged_set",
+    "test_sources_that_were_never_deployed",
+    "test_no_sources_and_no_set",
+    "test_off_and_on",
+}
 
 SUBMIT = """
 from slurmhooks import hook, log
@@ -104,7 +115,7 @@ def in_force(lent: Site) -> tuple[str, str, str]:
     return told[1], seen[1], seen[2]
 
 
-@pytest.mark.parametrize("how", BROKEN)
+@pytest.mark.parametrize("how", moved_from(2, BROKEN))
 def test_broken_sources(lent: Site, how: str) -> None:
     """Jobs go on under the set that was deployed, also after slurmctld and slurmd restart, and no node drains."""
     fill(lent, 1)
@@ -223,7 +234,7 @@ def test_what_slurmctld_refuses(lent: Site) -> None:
     assert in_force(lent) == ("1", "1", "one")
 
 
-@pytest.mark.parametrize("how", ["rm -f", "truncate -s 60"])
+@pytest.mark.parametrize("how", moved_from(1, ["rm -f", "truncate -s 60"]))
 def test_a_damaged_set(lent: Site, how: str) -> None:
     """slurmctld that starts with a set that lost a handler refuses submissions, and says why; rollback ends that."""
     for version in (1, 2):

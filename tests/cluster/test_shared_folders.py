@@ -14,6 +14,7 @@ import pytest
 
 from tests.cluster import reporting
 from tests.cluster.conftest import Cluster
+from tests.cluster.turns import moved_from
 from tests.cluster.versions import HOOKS, TOML
 from tests.cluster.virtual import PATIENT, virtual
 
@@ -90,7 +91,7 @@ def test_root_is_nobody(shared: Cluster) -> None:
     assert versions(shared) == {"version 1"}
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", moved_from(1, FAULTS))
 def test_files_of_others(shared: Cluster, fault: str) -> None:
     """They do not run, what was in force in slurmctld stays so, and the printed command repairs it on the server."""
     spoil, finding = FAULTS[fault]

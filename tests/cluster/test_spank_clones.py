@@ -11,7 +11,7 @@ from slurmhooks.site.variants import COSTLY_CALLBACKS
 from tests.cluster.lab.releases import find
 from tests.cluster.spank.site import HERE, PLUGIN, Site, site
 from tests.cluster.spank.steps import remote, run, use
-from tests.cluster.turns import moved
+from tests.cluster.turns import moved, moved_from
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
@@ -172,6 +172,7 @@ end
 """
 
 
+@pytest.mark.moved
 @pytest.mark.parametrize("mode", ["manifest", *moved("python")])
 def test_scripts_with_contain_spank(contained: Site, mode: str) -> None:
     """Lua runs in these clones too, with one state for everything that is not forked."""
@@ -288,7 +289,7 @@ OTHERS = {
 }.difference(OFTEN)
 
 
-@pytest.mark.parametrize(("callback", "language"), [*OFTEN, *moved(*sorted(OTHERS))])
+@pytest.mark.parametrize(("callback", "language"), moved_from(2, [*OFTEN, *moved(*sorted(OTHERS))]))
 def test_what_is_not_used_costs_nothing(counted: Site, callback: str | None, language: str) -> None:
     """With the lean plugin nothing costs a process or a clone, and Python runs only for handlers."""
     cost = next(each for each in COSTS if each.callback == callback)

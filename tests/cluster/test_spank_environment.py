@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.spank.site import Site, site
+from tests.cluster.turns import moved_from
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
@@ -131,14 +132,17 @@ def plain(lent: Site) -> dict[str, dict[str, list[object]]]:
 
 @pytest.mark.parametrize(
     ("command", "before", "env"),
-    [
-        *(pytest.param("srun", *case, id=f"srun-{name}") for name, case in CASES.items()),
-        *(
-            pytest.param(command, *case, id=f"{command}-{name}")
-            for command in COMMANDS
-            for name, case in TOGETHER.items()
-        ),
-    ],
+    moved_from(
+        5,
+        [
+            *(pytest.param("srun", *case, id=f"srun-{name}") for name, case in CASES.items()),
+            *(
+                pytest.param(command, *case, id=f"{command}-{name}")
+                for command in COMMANDS
+                for name, case in TOGETHER.items()
+            ),
+        ],
+    ),
 )
 def test_hostile(
     lent: Site, plain: dict[str, dict[str, list[object]]], command: str, before: str, env: dict[str, str]

@@ -17,6 +17,7 @@ import pytest
 
 from tests.cluster import reporting
 from tests.cluster.spank.site import HERE, Site, site
+from tests.cluster.turns import moved_from
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
@@ -281,7 +282,7 @@ def test_required(found: Found, refusing: Site, row: Row, record_property: Calla
         assert "Traceback" not in played.output
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", moved_from(1, COMMANDS))
 def test_optional(refusing: Site, command: str) -> None:
     """With an optional plugin, refusals everywhere change nothing, and the user still reads the texts."""
     refusing.plugstack("optional spank_python.so")

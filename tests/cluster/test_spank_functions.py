@@ -6,6 +6,14 @@ import re
 from tests.cluster.spank.noting import HEAD, NOTE
 from tests.cluster.spank.site import Site, settle
 
+STAY = {
+    "test_ask_slurm",
+    "test_codes_of_refusals",
+    "test_environment_is_of_the_step",
+    "test_job_control_environment",
+    "test_nothing_is_written_by_a_refusal",
+}
+
 
 def use(lent: Site, text: str) -> None:
     """Install one hook file, and remove records."""

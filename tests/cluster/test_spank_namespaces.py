@@ -53,6 +53,7 @@ def test_private_mounts(lent: Site) -> None:
     assert lent.drained() == []
 
 
+@pytest.mark.moved
 def test_shared_tmp(lent: Site) -> None:
     """With the option a job keeps the /tmp of the node, also in its extern step, which has no options."""
     settle(lent)
@@ -125,6 +126,7 @@ def test_a_container(lent: Site) -> None:
     assert lent.drained() == []
 
 
+@pytest.mark.moved
 def test_what_a_container_refuses(lent: Site) -> None:
     """What can be told at once is refused before the submission; what a node finds fails the tasks, not the node."""
     settle(lent)

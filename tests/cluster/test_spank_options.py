@@ -7,10 +7,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cluster.spank.site import HERE, Site, site
-from tests.cluster.turns import moved
+from tests.cluster.turns import moved, moved_from
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
+
+STAY = {
+    "test_values",
+    "test_given_twice",
+    "test_refused",
+    "test_refused_in_the_step",
+    "test_without_a_manifest",
+    "test_contexts",
+    "test_het_job",
+    "test_a_value_is_what_the_check_has_made_in_the_command",
+}
 
 ENV_FORM = "SLURM_SPANK__SLURM_SPANK_OPTION_python_"
 FORGED = "_SLURM_SPANK_OPTION_python_"
@@ -58,19 +69,22 @@ EACH_VALUE = {"opt-word": "SHOUT", "opt-number": 12, "opt-flag": True}
 
 @pytest.mark.parametrize(
     ("command", "arguments", "values"),
-    [
-        pytest.param("srun", "", {}, id="none"),
-        pytest.param("srun", EACH, EACH_VALUE, id="srun"),
-        pytest.param("salloc", EACH, EACH_VALUE, id="salloc"),
-        pytest.param("sbatch", EACH, EACH_VALUE, id="sbatch"),
-        pytest.param("srun", "--opt-maybe", {"opt-maybe": True}, id="no-argument"),
-        pytest.param("srun", "--opt-maybe=x --opt-word ''", {"opt-maybe": "x", "opt-word": ""}, id="argument"),
-        pytest.param("sbatch", "--opt-maybe", {"opt-maybe": True}, id="sbatch-no-argument"),
-        pytest.param("srun", "--opt-word=a --opt-word=b", {"opt-word": "b"}, id="twice"),
-        pytest.param(
-            "srun", "--opt-word='größe, \"a\" $HOME 5%s'", {"opt-word": 'größe, "a" $HOME 5%s'}, id="any-text"
-        ),
-    ],
+    moved_from(
+        3,
+        [
+            pytest.param("srun", "", {}, id="none"),
+            pytest.param("srun", EACH, EACH_VALUE, id="srun"),
+            pytest.param("salloc", EACH, EACH_VALUE, id="salloc"),
+            pytest.param("sbatch", EACH, EACH_VALUE, id="sbatch"),
+            pytest.param("srun", "--opt-maybe", {"opt-maybe": True}, id="no-argument"),
+            pytest.param("srun", "--opt-maybe=x --opt-word ''", {"opt-maybe": "x", "opt-word": ""}, id="argument"),
+            pytest.param("sbatch", "--opt-maybe", {"opt-maybe": True}, id="sbatch-no-argument"),
+            pytest.param("srun", "--opt-word=a --opt-word=b", {"opt-word": "b"}, id="twice"),
+            pytest.param(
+                "srun", "--opt-word='größe, \"a\" $HOME 5%s'", {"opt-word": 'größe, "a" $HOME 5%s'}, id="any-text"
+            ),
+        ],
+    ),
 )
 def test_values(options: Site, command: str, arguments: str, values: dict[str, Any]) -> None:
     """A value is the same in the command, in the step, in prolog and epilog."""
@@ -101,15 +115,18 @@ SCRIPT = "printf '#!/bin/sh\\n#SBATCH --opt-word=script\\nsrun -Q true\\n' > scr
 @pytest.mark.parametrize("mode", ["manifest", *moved("python")])
 @pytest.mark.parametrize(
     ("command", "env", "each"),
-    [
-        pytest.param("srun -Q --opt-word=a --opt-word=b true", {}, ["a", "b"], id="srun"),
-        pytest.param("salloc -Q --opt-word=a --opt-word=a true", {}, ["a", "a"], id="salloc"),
-        pytest.param(f"{SCRIPT} script.sh", {}, ["script"], id="script"),
-        pytest.param(f"{SCRIPT} --opt-word=b script.sh", {}, ["script", "b"], id="script-and-line"),
-        pytest.param("srun -Q true", {f"{ENV_FORM}opt_word": "v"}, ["v"], id="variable"),
-        pytest.param("srun -Q --opt-word=v true", {f"{ENV_FORM}opt_word": "v"}, ["v"], id="variable-and-line"),
-        pytest.param(f"{SCRIPT} --opt-word=b script.sh", {f"{ENV_FORM}opt_word": "v"}, ["b"], id="all"),
-    ],
+    moved_from(
+        3,
+        [
+            pytest.param("srun -Q --opt-word=a --opt-word=b true", {}, ["a", "b"], id="srun"),
+            pytest.param("salloc -Q --opt-word=a --opt-word=a true", {}, ["a", "a"], id="salloc"),
+            pytest.param(f"{SCRIPT} script.sh", {}, ["script"], id="script"),
+            pytest.param(f"{SCRIPT} --opt-word=b script.sh", {}, ["script", "b"], id="script-and-line"),
+            pytest.param("srun -Q true", {f"{ENV_FORM}opt_word": "v"}, ["v"], id="variable"),
+            pytest.param("srun -Q --opt-word=v true", {f"{ENV_FORM}opt_word": "v"}, ["v"], id="variable-and-line"),
+            pytest.param(f"{SCRIPT} --opt-word=b script.sh", {f"{ENV_FORM}opt_word": "v"}, ["b"], id="all"),
+        ],
+    ),
 )
 def test_given_twice(options: Site, command: str, env: dict[str, str], each: list[str], mode: str) -> None:
     """Handlers in a command see each value that users gave in the script and the command line; steps the last one."""
@@ -134,16 +151,19 @@ BUG = "slurmhooks: check of hook.spank.option('opt-broken') failed (error "
 
 @pytest.mark.parametrize(
     ("command", "arguments", "env", "text"),
-    [
-        pytest.param("srun", "--opt-word=bad", {}, BAD, id="srun-check"),
-        pytest.param("salloc", "--opt-word=bad", {}, BAD, id="salloc-check"),
-        pytest.param("sbatch", "--opt-word=bad", {}, BAD, id="sbatch-check"),
-        pytest.param("srun", "--opt-number=many", {}, "--opt-number takes a whole number, not 'many'", id="type"),
-        pytest.param("srun", "", {"opt_word": "bad"}, BAD, id="srun-variable"),
-        pytest.param("sbatch", "", {"opt_word": "bad"}, BAD, id="sbatch-variable"),
-        pytest.param("srun", "--opt-word=good", {"opt_word": "bad"}, BAD, id="variable-first"),
-        pytest.param("srun", "--opt-broken=x", {}, BUG, id="bug"),
-    ],
+    moved_from(
+        3,
+        [
+            pytest.param("srun", "--opt-word=bad", {}, BAD, id="srun-check"),
+            pytest.param("salloc", "--opt-word=bad", {}, BAD, id="salloc-check"),
+            pytest.param("sbatch", "--opt-word=bad", {}, BAD, id="sbatch-check"),
+            pytest.param("srun", "--opt-number=many", {}, "--opt-number takes a whole number, not 'many'", id="type"),
+            pytest.param("srun", "", {"opt_word": "bad"}, BAD, id="srun-variable"),
+            pytest.param("sbatch", "", {"opt_word": "bad"}, BAD, id="sbatch-variable"),
+            pytest.param("srun", "--opt-word=good", {"opt_word": "bad"}, BAD, id="variable-first"),
+            pytest.param("srun", "--opt-broken=x", {}, BUG, id="bug"),
+        ],
+    ),
 )
 def test_refused(options: Site, command: str, arguments: str, env: dict[str, str], text: str) -> None:
     """A value that type or check refuses ends the command with the reason, and nothing is submitted."""
@@ -157,7 +177,7 @@ def test_refused(options: Site, command: str, arguments: str, env: dict[str, str
     assert options.root("scontrol --oneliner show jobs | wc -l") == before
 
 
-@pytest.mark.parametrize("mode", ["manifest", "python"])
+@pytest.mark.parametrize("mode", moved_from(1, ["manifest", "python"]))
 @pytest.mark.parametrize("command", ["srun", "sbatch"])
 def test_refused_in_the_step(options: Site, command: str, mode: str) -> None:
     """A value that only slurmstepd sees and refuses fails the tasks with the reason; the node stays in service."""

@@ -20,6 +20,8 @@ from tests.cluster.turns import moved
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
+STAY = {"test_as_in_c", "test_a_script_is_kept_once", "test_a_node_file_is_removed", "test_the_page_names_spank_h"}
+
 PROJECT = Path(__file__).parents[2]
 EXAMPLES = PROJECT / "contrib" / "examples"
 PAGE = PROJECT / "docs" / "spank-ports.md"

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
 
+@pytest.mark.moved
 @pytest.mark.parametrize("mode", ["manifest", *moved("python")])
 def test_64_tasks_on_a_node(lent: Site, mode: str) -> None:
     """Each of 64 tasks has its own calls of handlers, in its own process."""

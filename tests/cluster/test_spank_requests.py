@@ -7,7 +7,7 @@ import pytest
 
 from tests.cluster.spank import requests
 from tests.cluster.spank.site import HERE, Site, site
-from tests.cluster.turns import moved
+from tests.cluster.turns import moved, moved_from
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
@@ -55,13 +55,16 @@ def run(lent: Site, command: str) -> str:
 
 @pytest.mark.parametrize(
     ("arguments", "read", "values"),
-    [
-        pytest.param("--comment=set", {}, SET_VALUES, id="set"),
-        pytest.param(f"--comment=set {GIVEN}", GIVEN_VALUES, SET_VALUES, id="changed"),
-        pytest.param(f"--comment=set --export=NONE {GIVEN}", GIVEN_VALUES, SET_VALUES, id="without-environment"),
-        pytest.param(f"--comment=unset {GIVEN}", GIVEN_VALUES, {}, id="unset"),
-        pytest.param("--req-flag --req-maybe", {"req-flag": True, "req-maybe": True}, None, id="read"),
-    ],
+    moved_from(
+        2,
+        [
+            pytest.param("--comment=set", {}, SET_VALUES, id="set"),
+            pytest.param(f"--comment=set {GIVEN}", GIVEN_VALUES, SET_VALUES, id="changed"),
+            pytest.param(f"--comment=set --export=NONE {GIVEN}", GIVEN_VALUES, SET_VALUES, id="without-environment"),
+            pytest.param(f"--comment=unset {GIVEN}", GIVEN_VALUES, {}, id="unset"),
+            pytest.param("--req-flag --req-maybe", {"req-flag": True, "req-maybe": True}, None, id="read"),
+        ],
+    ),
 )
 def test_sbatch(requested: Site, arguments: str, read: dict[str, object], values: dict[str, object] | None) -> None:
     """A handler reads the values that the user gave; those that it sets are the same in every part of the job."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.spank.site import Site, site
+from tests.cluster.turns import moved_from
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
@@ -38,11 +39,14 @@ def lent(cluster: "Cluster") -> Site:
 
 @pytest.mark.parametrize(
     "command",
-    [
-        "srun -Q -N2 -A physics true",
-        "salloc -Q -N2 -A physics srun -Q true",
-        "sbatch -W -Q -N2 -A physics -o /dev/null --wrap 'srun -Q true'",
-    ],
+    moved_from(
+        1,
+        [
+            "srun -Q -N2 -A physics true",
+            "salloc -Q -N2 -A physics srun -Q true",
+            "sbatch -W -Q -N2 -A physics -o /dev/null --wrap 'srun -Q true'",
+        ],
+    ),
     ids=["srun", "salloc", "sbatch"],
 )
 def test_nodes_partition_and_account(lent: Site, command: str) -> None:

@@ -14,7 +14,7 @@ from tests.cluster.test_kit_pairs_commands import HOOKS, SCRIPT, sbatch
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.stopped, pytest.mark.moved]
 
 TRY = f"""
 import json, os, sys

@@ -2,6 +2,7 @@
 """Which tests of real daemons a run has, and which ones it leaves to others."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from tests.cluster import reporting, turns
 
 HERE = Path(__file__).parent
+TESTS = HERE.parent
 FILE = "test_rules_senders.py"
 """A file whose tests need one release."""
 EACH = "test_job_submit_fields.py"
@@ -30,7 +32,7 @@ def collected(turn: str, marks: str, releases: str = "", file: str = FILE) -> li
     """Return the tests of a file or all that a run has."""
     environment = {**os.environ, "SLURMHOOKS_TEST_TURN": turn, "SLURMHOOKS_TEST_RELEASES": releases}
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", marks, str(HERE / file)]
-    done = subprocess.run(command, cwd=HERE.parents[1], env=environment, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=TESTS.parent, env=environment, capture_output=True, text=True)
     assert done.returncode in (0, 5), done.stdout + done.stderr
     return [line for line in done.stdout.splitlines() if "::" in line]
 
@@ -43,7 +45,7 @@ def releases_of(tests: list[str]) -> set[str]:
 @pytest.mark.slow
 def test_what_is_left_by_a_turn_runs_in_the_rest() -> None:
     """A turn and the rest have all releases together; by hand, and for releases that are named, all run."""
-    has, rest = releases_of(collected("7", "cluster and not soak")), releases_of(collected("7", "moved"))
+    has, rest = releases_of(collected("7", "cluster and not soak")), releases_of(collected("7", "rest"))
     assert (len(has), has & rest) == (1, set())
     assert has | rest == releases_of(collected("", "cluster and not soak"))
     assert rest <= releases_of(collected("7", "cluster and not soak", " ".join(rest)))
@@ -53,7 +55,7 @@ def test_what_is_left_by_a_turn_runs_in_the_rest() -> None:
 def test_what_runs_on_each_release() -> None:
     """The marker each_release leaves nothing to the rest."""
     assert collected("7", "cluster and not soak", file=EACH) == collected("", "cluster and not soak", file=EACH)
-    assert collected("7", "moved", file=EACH) == []
+    assert collected("7", "rest", file=EACH) == []
 
 
 @pytest.mark.moved
@@ -62,6 +64,17 @@ def test_each_turn_has_each_test() -> None:
     all_of_them = {test.partition("[")[0] for test in collected("", "cluster and not soak", file="")}
     for turn in map(str, range(3)):
         assert {test.partition("[")[0] for test in collected(turn, "cluster and not soak", file="")} == all_of_them
+
+
+@pytest.mark.moved
+def test_files_outside_of_this_folder() -> None:
+    """tools/cluster-tests names each file that has a test for it: there, only the text says which these are."""
+    has = collected("", "rest or (sanitized or slow) and not soak", file="..")
+    command = re.search(r"< <\((grep .*)\)$", (TESTS.parent / "tools" / "cluster-tests").read_text(), re.MULTILINE)
+    assert command
+    named = subprocess.run(["bash", "-c", command[1]], cwd=TESTS.parent, capture_output=True, text=True, check=True)
+    folders = ("tests/cluster/", "tests/native/")
+    assert {test.partition("::")[0] for test in has if not test.startswith(folders)} <= {*named.stdout.split()}
 
 
 def test_a_group_for_which_no_time_is_left_does_not_begin(monkeypatch: pytest.MonkeyPatch) -> None:

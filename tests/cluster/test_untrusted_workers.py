@@ -9,8 +9,10 @@ import textwrap
 import pytest
 
 from tests.cluster.job_submit_site import TOML, Site, prepare
+from tests.cluster.turns import moved_from
 
 pytestmark = [pytest.mark.one_release("22.05"), pytest.mark.stopped]
+STAY = {"test_a_compromised_worker", "test_periodic_rules"}
 
 HOOKS = """
 import array, ctypes, fcntl, gc, os, signal, socket, struct, subprocess, time
@@ -139,7 +141,7 @@ def whole(site: Site, script: str) -> str:
     return site.shell(script, user="root").strip()
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("attack", moved_from(2, ATTACKS))
 def test_a_compromised_worker(site: Site, attack: str) -> None:
     """It creates no file of root, ends no process of root, fills no memory, and the policy stays in force."""
     whole(site, f"rm -f {OWN}* /var/tmp/stolen; setsid sleep 1000 & echo $! > /root/victim")

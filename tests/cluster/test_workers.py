@@ -139,6 +139,7 @@ threading.Thread(target=time.sleep, args=(1000,)).start()
 """
 
 
+@pytest.mark.moved
 def test_what_a_hook_file_leaves(site: Cluster) -> None:
     """Neither a timer nor what a hook file changes in its process ends a worker; a file that ends it is named."""
     processes = "pgrep 'slurmhooks-(gen|work)'"

@@ -5,13 +5,14 @@ import math
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from zlib import crc32
 
 import pytest
 
+ParameterSet = type(pytest.param())
 TURN = os.environ.get("SLURMHOOKS_TEST_TURN", "")
 """A number of `make test` that grows by one with each commit. Without it all releases have their turn."""
 UNTIL = float(os.environ.get("SLURMHOOKS_TEST_UNTIL", "inf"))
@@ -36,7 +37,18 @@ def releases_of(file: str, releases: Sequence[str], turn: str = TURN) -> Sequenc
 
 def moved(*cases: object) -> list[object]:
     """Return cases of a test that only `make rest` has; `make test` finds the same kind of fault by others."""
-    return [pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.moved) for case in cases]
+    return [
+        pytest.param(*case.values, id=case.id, marks=[*case.marks, pytest.mark.moved])
+        if isinstance(case, ParameterSet)
+        else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.moved)
+        for case in cases
+    ]
+
+
+def moved_from(number: int, cases: Iterable[object]) -> list[object]:
+    """Return cases of which `make test` has the first ones, as many as `number`."""
+    found = list(cases)
+    return [*found[:number], *moved(*found[number:])]
 
 
 def has_time(group: str, expected: float, now: float | None = None) -> bool:

@@ -5,7 +5,7 @@ import pytest
 
 from tests.native.hosting import Host
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.moved]
 
 CALLS = 20_000
 BOUND_KIB = 256

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.turns import moved, moved_from
 from tests.native.building import PLAIN, ROOT
 from tests.native.conftest import built
 
@@ -26,9 +27,10 @@ def _disk() -> None:
         pytest.skip(f"no mount namespace: {able.stderr}")
 
 
-@pytest.mark.parametrize("options", ["size=96k,nr_inodes=12", "size=96k,nr_inodes=6", "size=200k"])
+@pytest.mark.parametrize("options", moved_from(1, ["size=96k,nr_inodes=12", "size=96k,nr_inodes=6", "size=200k"]))
 @pytest.mark.parametrize(
-    "scenario", ["all_records", "many_losses", "state_in_memory", "after_a_restart", "failures", "workers_that_end"]
+    "scenario",
+    ["all_records", "state_in_memory", *moved("many_losses", "after_a_restart", "failures", "workers_that_end")],
 )
 def test_a_disk_that_the_spool_has_filled(tmp_path: Path, scenario: str, options: str) -> None:
     """See the functions of full_disk.py: delivery needs no room, and loses nothing and delivers nothing twice."""

@@ -28,6 +28,7 @@ def test_every_variable_is_described() -> None:
             assert name in COMPUTED or option["default"] == defaults[name], name
 
 
+@pytest.mark.moved
 @pytest.mark.slow
 def test_ansible_lint(tmp_path: Path) -> None:
     """The role and the playbooks pass ansible-lint with its strictest profile."""

@@ -53,6 +53,7 @@ from tests.costs import cost, processor_time
 from tests.unit.workshop.accounting.outputs import output
 
 pytestmark = pytest.mark.slow
+STAY = {"test_no_reader_is_forgotten", "test_texts_of_users_cost_no_more_than_their_length"}
 
 Read = Callable[[str], object]
 TABLES = tables_of("24.11")

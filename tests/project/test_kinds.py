@@ -24,16 +24,16 @@ def marks() -> dict[str, dict[str, set[str]]]:
     found: dict[str, dict[str, set[str]]] = {}
     for path in TESTS.rglob("test_*.py"):
         body = ast.parse(path.read_text()).body
-        of_file = [
-            ast.unparse(node.value)
-            for node in body
-            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark"
-        ]
+        constants = {ast.unparse(node.targets[0]): node.value for node in body if isinstance(node, ast.Assign)}
+        of_file = set(MARK.findall(ast.unparse(constants["pytestmark"]))) if "pytestmark" in constants else set()
+        names = {node.name for node in body if isinstance(node, ast.FunctionDef)}
+        stay = ast.literal_eval(constants["STAY"]) if "STAY" in constants else names
+        assert stay <= names, path
         for node in body:
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
                 given = {match[1] for each in node.decorator_list if (match := MARK.match(ast.unparse(each)))}
                 files = found.setdefault(node.name, {})
-                files[str(path.relative_to(TESTS))] = given | set(MARK.findall(" ".join(of_file)))
+                files[str(path.relative_to(TESTS))] = given | of_file | ({"moved"} if node.name not in stay else set())
     return found
 
 

@@ -114,6 +114,7 @@ def test_builds_are_reproducible(wheel: Path, tmp_path: Path) -> None:
         assert (after.name, after.read_bytes() == before.read_bytes()) == (before.name, True)
 
 
+@pytest.mark.moved
 @pytest.mark.slow
 def test_wheel_installs_without_the_network(wheel: Path, tmp_path: Path) -> None:
     """pip installs the wheel and its dependencies from a folder of wheels, and the command runs."""

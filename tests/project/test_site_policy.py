@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.cluster.turns import moved_from
+
 pytestmark = pytest.mark.slow
 
 EXAMPLE = Path(__file__).parents[2] / "contrib" / "site-policy"
@@ -86,6 +88,7 @@ def test_both_forges_do_the_same() -> None:
     assert [line for line in commands if not line.startswith("cp ")] == github()
 
 
+@pytest.mark.moved
 def test_a_commit_becomes_a_signed_bundle(checkout: Path, key: Path) -> None:
     """All commands pass, and the signature is that of the key; the key is gone."""
     failed, said = play(github(), checkout, key)
@@ -100,6 +103,7 @@ def test_a_commit_becomes_a_signed_bundle(checkout: Path, key: Path) -> None:
     assert not (checkout / "policy_key").exists()
 
 
+@pytest.mark.moved
 def test_a_checkout_that_everybody_can_write_to(checkout: Path, key: Path, tmp_path: Path) -> None:
     """GitLab's jobs pass where its runner makes such a checkout, and the artifacts are there afterwards."""
     for path in (checkout, *checkout.rglob("*")):
@@ -114,7 +118,7 @@ def test_a_checkout_that_everybody_can_write_to(checkout: Path, key: Path, tmp_p
     assert (checkout / "policy.tar.sig").exists()
 
 
-@pytest.mark.parametrize("command", CHANGES)
+@pytest.mark.parametrize("command", moved_from(1, CHANGES))
 def test_each_command_finds_something(command: str, checkout: Path, key: Path) -> None:
     """A mistake that the commands before it do not see ends at this command, so that there is no bundle."""
     name, old, new = CHANGES[command]

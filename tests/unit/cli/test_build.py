@@ -80,7 +80,6 @@ def record_of(output: Path) -> build_record.BuildRecord:
 
 
 @pytest.mark.native
-@pytest.mark.slow
 def test_output_and_record(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
     """A build leaves the plugins, the library and a record of what they are for, which depends on nothing else."""
     output = tmp_path / "out"
@@ -109,8 +108,8 @@ def test_a_relative_sysconfdir(run: Run, tmp_path: Path, monkeypatch: pytest.Mon
     assert folders == [tmp_path / "etc" / "slurm"]
 
 
+@pytest.mark.moved
 @pytest.mark.native
-@pytest.mark.slow
 def test_the_same_build_twice(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
     """A second build without changes gives the same files, so that an installation of them changes nothing."""
     output = tmp_path / "out"
@@ -122,8 +121,8 @@ def test_the_same_build_twice(run: Run, ready: Machine, native: Path, tmp_path: 
     assert {path: path.read_bytes() for path in output.glob("**/*.so")} == before
 
 
+@pytest.mark.moved
 @pytest.mark.native
-@pytest.mark.slow
 @pytest.mark.parametrize("changed", ["headers", "C sources", "plugins in the output folder"])
 def test_what_is_compiled_does_not_depend_on_times(
     run: Run, ready: Machine, native: Path, tmp_path: Path, changed: str
@@ -151,8 +150,8 @@ def test_what_is_compiled_does_not_depend_on_times(
     assert (b"more" in (output / "spank_python.so").read_bytes()) == (changed == "C sources")
 
 
+@pytest.mark.moved
 @pytest.mark.native
-@pytest.mark.slow
 def test_plugins_for_another_release_are_no_build(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
     """If the compiler finds other headers than the command, the build fails and says so: a record would be wrong."""
     (native / "stub.c").write_text(STUB.replace("SLURM_VERSION_NUMBER", "0x160508"))
@@ -162,8 +161,8 @@ def test_plugins_for_another_release_are_no_build(run: Run, ready: Machine, nati
     assert build_record.BuildRecord.load(tmp_path / "out") is None
 
 
+@pytest.mark.moved
 @pytest.mark.native
-@pytest.mark.slow
 def test_changed_options_take_effect(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
     """Another Lua requires a new set-up of the build folder, and leftovers of the older build are removed."""
     output = tmp_path / "out"
@@ -178,7 +177,6 @@ def test_changed_options_take_effect(run: Run, ready: Machine, native: Path, tmp
 
 
 @pytest.mark.native
-@pytest.mark.slow
 def test_failed_compilation_shows_the_compiler(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
     """A failed compilation shows the compiler's message and the path of the log; the next build continues."""
     output = tmp_path / "out"
@@ -192,8 +190,8 @@ def test_failed_compilation_shows_the_compiler(run: Run, ready: Machine, native:
     assert run(*arguments).exit_code == 0
 
 
+@pytest.mark.moved
 @pytest.mark.native
-@pytest.mark.slow
 def test_sources_are_configured_for_each_build(
     run: Run, ready: Machine, native: Path, options: list[dict[str, str]], tmp_path: Path
 ) -> None:
@@ -212,7 +210,6 @@ def test_sources_are_configured_for_each_build(
 
 
 @pytest.mark.native
-@pytest.mark.slow
 def test_configured_sources_are_taken_as_they_are(
     run: Run, ready: Machine, native: Path, options: list[dict[str, str]], tmp_path: Path
 ) -> None:

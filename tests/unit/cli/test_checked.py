@@ -19,6 +19,7 @@ from slurmhooks.cli.bundles import archive
 from slurmhooks.site import checked
 from slurmhooks.site.manifest import FILE_NAME
 from tests.bench.rules import toml
+from tests.cluster.turns import moved_from
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Site
@@ -121,12 +122,15 @@ def damage(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("spoil", "other", "why"),
-    [
-        (Path.unlink, None, "No such file or directory"),
-        (damage, None, "is damaged, or was written by another build"),
-        (Path.read_bytes, "0123456789abcdef", "is damaged, or was written by another build"),
-        (lambda path: path.chmod(0o666), None, "is writable by everybody"),
-    ],
+    moved_from(
+        1,
+        [
+            (Path.unlink, None, "No such file or directory"),
+            (damage, None, "is damaged, or was written by another build"),
+            (Path.read_bytes, "0123456789abcdef", "is damaged, or was written by another build"),
+            (lambda path: path.chmod(0o666), None, "is writable by everybody"),
+        ],
+    ),
     ids=["absent", "damaged", "stale", "exposed"],
 )
 def test_what_does_not_fit(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.cluster.turns import moved_from
 from tests.unit.cli.test_deploy_killed import STARTS, Trial, bundles, version
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class FullTrial(Trial):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("start", moved_from(1, STARTS))
 def test_full_at_each_step(site: "Site", run: "Call", bundles: list[Path], start: str) -> None:
     """A command that fails has changed nothing, one that succeeds has put its bundle in force; later ones work."""
     (site.etc / "slurmhooks.toml").unlink()

@@ -19,6 +19,7 @@ import pytest
 from slurmhooks.cli import controllers
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.worker import commands
+from tests.cluster.turns import moved_from
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Call, Site
@@ -159,7 +160,7 @@ STARTS: dict[str, tuple[Start, int | None, set[int | None]]] = {
 
 
 @EVENTS
-@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("start", moved_from(1, STARTS))
 def test_killed_at_each_step(
     site: "Site", run: "Call", bundles: list[Path], start: str, events: set[str] | None
 ) -> None:
@@ -187,6 +188,7 @@ def test_killed_at_each_step(
     assert seen == versions
 
 
+@pytest.mark.moved
 @EVENTS
 def test_killed_while_slurmctld_refuses(
     site: "Site", run: "Call", bundles: list[Path], events: set[str] | None, monkeypatch: pytest.MonkeyPatch
@@ -314,6 +316,7 @@ main([*sys.argv[1:], "--plugin-dir", {plugins!r}])
 """
 
 
+@pytest.mark.moved
 @EVENTS
 def test_a_prolog_that_is_killed(
     site: "Site", run: "Call", bundles: list[Path], open_folder: Path, events: set[str] | None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from slurmhooks.cli.bundles import switches
+from tests.cluster.turns import moved_from
 from tests.unit.cli.deploying import handlers
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def test_off_and_on(site: "Site", run: "Call") -> None:
     assert (refused.exit_code, refused.output) == (1, "error: nothing is switched off\n")
 
 
-@pytest.mark.parametrize("labels", [["a:limits"], ["a:limits", "a:launch"]])
+@pytest.mark.parametrize("labels", moved_from(1, [["a:limits"], ["a:limits", "a:launch"]]))
 def test_back_after_on(site: "Site", run: "Call", labels: list[str]) -> None:
     """After handlers were off and on again, `rollback` goes back to what was in force before all that."""
     site.file("@hook.job_submit\ndef first(job): pass\n")
@@ -97,7 +98,7 @@ def test_back_after_on_of_a_set_deployed_twice(site: "Site", run: "Call") -> Non
     assert call(site, run, "rollback")["bundle"] == last["before"]
 
 
-@pytest.mark.parametrize("undone", [["off", "a:launch"], ["off", "--all"]])
+@pytest.mark.parametrize("undone", moved_from(1, [["off", "a:launch"], ["off", "--all"]]))
 def test_on_after_back(site: "Site", run: "Call", undone: list[str]) -> None:
     """If `rollback` goes back to a set with handlers that are off, `on` brings them back; further back none are off."""
     site.file(TEXT)
@@ -137,15 +138,18 @@ def test_lines_keep_their_numbers(site: "Site", run: "Call") -> None:
 
 @pytest.mark.parametrize(
     "mode",
-    [
-        """[rules.modes."rule:require_time"]\nmode = "observe"\n""",
-        """[rules.modes."rule:require_time"]  # until May\nmode = "observe"\n""",
-        """[rules.modes.'rule:require_time']\nmode = "observe"\n""",
-        """[ rules . modes . "rule:require_time" ]\nmode = "observe"\nnote = \'\'\'\n[rules]\n\'\'\'\n""",
-        """[rules.modes]\n"rule:require_time".mode = "observe"\n""",
-        """[rules.modes]\n"rule:require_time" = {mode = "observe", note = "a\\u0022b"}\n""",
-        """[rules.modes."r\\u0075le:require_time"]\r\nmode = "observe"\r\n""",
-    ],
+    moved_from(
+        2,
+        [
+            """[rules.modes."rule:require_time"]\nmode = "observe"\n""",
+            """[rules.modes."rule:require_time"]  # until May\nmode = "observe"\n""",
+            """[rules.modes.'rule:require_time']\nmode = "observe"\n""",
+            """[ rules . modes . "rule:require_time" ]\nmode = "observe"\nnote = \'\'\'\n[rules]\n\'\'\'\n""",
+            """[rules.modes]\n"rule:require_time".mode = "observe"\n""",
+            """[rules.modes]\n"rule:require_time" = {mode = "observe", note = "a\\u0022b"}\n""",
+            """[rules.modes."r\\u0075le:require_time"]\r\nmode = "observe"\r\n""",
+        ],
+    ),
 )
 def test_a_rule_of_slurmhooks_toml(site: "Site", run: "Call", mode: str) -> None:
     """A ready-made rule gets the mode "off", whatever mode it had, and however the file says so."""
@@ -214,7 +218,7 @@ def test_what_cannot_be_switched_off_alone(site: "Site", run: "Call", rest: str,
     assert handlers(site) == before
 
 
-@pytest.mark.parametrize("line", ["", " hooks.d/*.py", " config=other.toml"])
+@pytest.mark.parametrize("line", moved_from(1, ["", " hooks.d/*.py", " config=other.toml"]))
 def test_a_required_handler(site: "Site", run: "Call", line: str) -> None:
     """A handler that configurations require, or give a mode, is not required once it is switched off."""
     text = '[hooks]\npaths = ["hooks.d/*.py"]\nrequire = ["a:mixed", "a:other"{}]\n'

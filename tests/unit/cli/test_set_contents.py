@@ -20,6 +20,7 @@ from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import sums
 from slurmhooks.files.watch import Watch
 from slurmhooks.site import reload, sources
+from tests.cluster.turns import moved_from
 from tests.unit.cli.deploying import HANDLER, deploy, handlers, make
 
 if TYPE_CHECKING:
@@ -62,12 +63,15 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize(
     ("name", "how"),
-    [
-        *(("hooks.d/b.py", how) for how in DAMAGES),
-        ("slurmhooks.toml", "lost"),
-        ("slurmhooks.toml", "one bit"),
-        ("tables/data.json", "longer"),
-    ],
+    moved_from(
+        3,
+        [
+            *(("hooks.d/b.py", how) for how in DAMAGES),
+            ("slurmhooks.toml", "lost"),
+            ("slurmhooks.toml", "one bit"),
+            ("tables/data.json", "longer"),
+        ],
+    ),
 )
 def test_a_damaged_set_is_not_loaded(
     site: "Site", run: "Call", monkeypatch: pytest.MonkeyPatch, name: str, how: str

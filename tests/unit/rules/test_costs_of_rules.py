@@ -17,7 +17,7 @@ from tests.bench import rules as bench
 from tests.costs import cost
 from tests.unit.rules.conftest import Rules
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.moved]
 
 KINDS = (
     *bench.KINDS,

@@ -9,7 +9,7 @@ from slurmhooks.workshop.adopt.script import Script
 from tests.costs import cost
 from tests.unit.workshop.adopt.test_adopt_remarks import submit
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.moved]
 
 PARTS = {
     "locals in blocks": "if job_desc.name then local a{0} = job_desc.name print(a{0}) end",

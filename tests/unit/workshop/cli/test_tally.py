@@ -19,7 +19,7 @@ from slurmhooks.workshop.cli.counts import NO_USER, REQUESTS, CountsReport, Hand
 from slurmhooks.workshop.cli.tally import Tally
 from slurmhooks.workshop.replay.report import NO_ACCOUNT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.moved]
 
 START = datetime(2027, 5, 1, 12, tzinfo=UTC)
 OUTCOMES = st.sampled_from(["passed", "refused", "failed", "would refuse", "accepted on error"])

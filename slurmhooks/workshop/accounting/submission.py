@@ -55,9 +55,9 @@ OF_COMPONENT = re.compile(r"(#[^\n]*\n)*exit 0\n?")
 OF_ARRAYS = "SLURM_ARRAY_TASK_COUNT="
 _EXPORT = ("export", "export-file")
 _SETS, _REQUESTS = 1 << 12, 1 << 6
-"""Numbers of results that are kept for the next jobs; each request has a script, of up to 4 MiB."""
+"""Numbers of results that are kept for the next jobs: of short requests, and of others; a script may have 4 MiB."""
 _SHORT = 500
-"""Characters of the options of a command whose fields are kept."""
+"""Characters of the options of a command whose fields are kept, and of what accounting has of a short request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +127,17 @@ class Computing:
         pairs = stored(FakeJob, release_of(release), self._table.places)
         self._rows = {row.name: (row, member) for row, member in pairs}
         self._known_of = lru_cache(_SETS)(self._known)
-        self._of_columns = lru_cache(_REQUESTS)(self._compute)
+        self._of_short = lru_cache(_SETS)(self._compute)
+        self._of_long = lru_cache(_REQUESTS)(self._compute)
         self._of_options = lru_cache(_SETS)(self._of_sbatch)
 
     def request(self, columns: Mapping[str, str], kept: Kept) -> AccountedRequest:
         """Return the request of a job, from the columns of sacct and what else accounting has."""
         evidence = tuple(columns.get(column, "") for column in _EVIDENCE)
         heterogeneous = "+" in columns["JobID"] or (kept.script is None and COMPONENT in columns)
-        computed = self._of_columns(columns.get("SubmitLine", ""), evidence, kept, heterogeneous)
+        line = columns.get("SubmitLine", "")
+        short = kept.script is None and kept.variables is None and sum(map(len, (line, *evidence))) < _SHORT
+        computed = (self._of_short if short else self._of_long)(line, evidence, kept, heterogeneous)
         raws = {**computed.raws, "user_id": int(columns["UID"]), "group_id": int(columns["GID"])}
         unknown = computed.unknown
         if kept.variables is not None and computed.batch and "environment" in unknown:

@@ -39,7 +39,7 @@ def paging(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
     return program
 
 
-CASES = [(1, 1), (3000, 40), *moved((0, 0), (3000, 0), (20_000, 150))]
+CASES = [(3000, 40), *moved((0, 0), (1, 1), (3000, 0), (20_000, 150))]
 
 
 @pytest.mark.parametrize("how", ["walk", "iterate", "forget"])

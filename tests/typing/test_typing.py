@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.turns import moved_from
-
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 MARK = re.compile(r"  # type: ignore\[([a-z, -]+)\].*$")
@@ -72,8 +70,9 @@ def mistakes_missed(checker: str, program: str, folder: Path) -> list[str]:
     return [lines[number - 1] for number in missed if codes[number] != NOT_FOUND.get(checker)]
 
 
+@pytest.mark.moved
 @pytest.mark.slow
-@pytest.mark.parametrize("checker", moved_from(0, ["pyrefly", "ty"]))
+@pytest.mark.parametrize("checker", ["pyrefly", "ty"])
 def test_other_type_checkers(checker: str, tmp_path: Path) -> None:
     """They find the same mistakes as mypy, and none in accepted.py."""
     assert mistakes_missed(checker, str(Path(sys.executable).parent / checker), tmp_path) == []
@@ -104,24 +103,22 @@ def test_examples_are_annotated() -> None:
     assert [line for line in defs if " -> " not in line] == []
 
 
+@pytest.mark.moved
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "members"),
-    moved_from(
-        2,
-        [
-            ("hook.", ("job_submit", "job_modify", "spank", "scrun", "cli_filter", "priority")),
-            ("hook.spank.", ("task_init", "init_post_opt", "option")),
-            ("def handler(job: Job) -> None:\n    job.", ("account", "time_limit", "environment")),
-            (
-                "def handler(spank: Spank) -> None:\n    spank.",
-                ("job_id", "env", "task_exit_status", "job_pid_to_global_id"),
-            ),
-            ("def handler(record: Record) -> None:\n    record.", ("job_state", "time_limit")),
-            ("def handler(container: Container) -> None:\n    container.", ("bundle", "job_env", "remote_command")),
-            ("def handler(options: Options) -> None:\n    options.", ("account", "time_limit", "script")),
-        ],
-    ),
+    [
+        ("hook.", ("job_submit", "job_modify", "spank", "scrun", "cli_filter", "priority")),
+        ("hook.spank.", ("task_init", "init_post_opt", "option")),
+        ("def handler(job: Job) -> None:\n    job.", ("account", "time_limit", "environment")),
+        (
+            "def handler(spank: Spank) -> None:\n    spank.",
+            ("job_id", "env", "task_exit_status", "job_pid_to_global_id"),
+        ),
+        ("def handler(record: Record) -> None:\n    record.", ("job_state", "time_limit")),
+        ("def handler(container: Container) -> None:\n    container.", ("bundle", "job_env", "remote_command")),
+        ("def handler(options: Options) -> None:\n    options.", ("account", "time_limit", "script")),
+    ],
 )
 def test_editors_complete(line: str, members: tuple[str, ...]) -> None:
     """An editor shows the hooks, and the members of handlers' arguments, each with its description."""

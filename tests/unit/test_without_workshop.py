@@ -53,6 +53,7 @@ def test_everything_else_can_be_imported(site: Path) -> None:
     ], done.stderr
 
 
+@pytest.mark.moved
 def test_commands_say_what_to_install(site: Path) -> None:
     """Help names the commands that are not there, and each of these says which package has it."""
     lost = {name for name, module in modules().items() if module.startswith("slurmhooks.workshop.")}

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from slurmhooks import testing
 from slurmhooks.hooks.points import HOOKS
 from slurmhooks.power.model import PowerNode
+from tests.cluster.turns import moved_from
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +49,7 @@ def _given(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setitem(os.__dict__, "text_of_a_user", text)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", moved_from(2, WAYS))
 @pytest.mark.parametrize("name", HOOKS)
 def test_nothing_acts(tmp_path: Path, name: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a handler does with a text, a log gets lines without control characters, and a user only layout."""

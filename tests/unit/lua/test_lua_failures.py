@@ -18,6 +18,7 @@ from slurmhooks.wire.protocol import DEFERRED, Status, Type
 from slurmhooks.workshop.testing.answers import read_answer
 from slurmhooks.workshop.testing.job_submit import request_of, struct_of
 from slurmhooks.workshop.testing.tables import tables_of
+from tests.cluster.turns import moved_from
 
 OF_REQUEST = (
     *("job_desc.script", "job_desc.argv", "job_desc.environment.HOME", "part_list.debug", "pairs(part_list)"),
@@ -44,7 +45,7 @@ return slurm.SUCCESS
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("catcher", CATCHERS)
+@pytest.mark.parametrize("catcher", moved_from(2, CATCHERS))
 @pytest.mark.parametrize(
     ("hook", "ask"),
     [("job_submit", ask) for ask in OF_REQUEST] + [("job_modify", ask) for ask in (*OF_REQUEST, *OF_RECORD)],

@@ -17,7 +17,7 @@ from slurmhooks.cli import main
 from slurmhooks.log import log
 from slurmhooks.processes import deliverer
 from slurmhooks.worker.polling import POLL
-from tests.cluster.turns import moved
+from tests.cluster.turns import moved, moved_from
 from tests.unit.power.sites import Site
 from tests.unit.worker.supervisors import Supervisor
 
@@ -331,13 +331,16 @@ def test_a_timer_that_a_handler_leaves_ends_no_other_handler(site: Site) -> None
 
 @pytest.mark.parametrize(
     ("fault", "said"),
-    [
-        ("raise OSError('no cloud')", "no cloud"),
-        (
-            "import os; os.kill(os.getpid(), 9)",
-            "was killed by SIGKILL; the last file that was begun is {folder}/hooks.py",
-        ),
-    ],
+    moved_from(
+        1,
+        [
+            ("raise OSError('no cloud')", "no cloud"),
+            (
+                "import os; os.kill(os.getpid(), 9)",
+                "was killed by SIGKILL; the last file that was begun is {folder}/hooks.py",
+            ),
+        ],
+    ),
     ids=["raises", "dies"],
 )
 def test_hooks_that_do_not_load_are_loaded_again_when_they_change(site: Site, fault: str, said: str) -> None:

@@ -439,6 +439,7 @@ def test_the_second_of_an_entry_is_one_of_slurm(memory: accepted.Accepted) -> No
 WAITS = {"wait": 0.3, "wait long": 9.5}
 
 
+@pytest.mark.moved
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.usefixtures("members")

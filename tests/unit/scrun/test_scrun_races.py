@@ -11,6 +11,7 @@ import pytest
 from slurmhooks.scrun import Staging
 from slurmhooks.scrun.errors import StagingError
 from slurmhooks.scrun.trees import copy_tree, remove_tree
+from tests.cluster.turns import moved_from
 from tests.unit.scrun.attackers import NOBODY, SECRET, attacker, exchange, outside_is_whole, reachable_place
 
 ROUNDS = 6
@@ -103,7 +104,7 @@ def test_copying_from(place: Path, attack: Callable[[Path, Path], None]) -> None
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.parametrize("delete", [False, True])
+@pytest.mark.parametrize("delete", moved_from(1, [False, True]))
 def test_copying_into(place: Path, attack: Callable[[Path, Path], None], delete: bool) -> None:
     """When root fills a user's tree and deletes extra entries, nothing outside of the tree is made or removed."""
     source = place / "source"

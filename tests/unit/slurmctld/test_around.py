@@ -186,6 +186,7 @@ IN_PYTHON = {
 }
 
 
+@pytest.mark.moved
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.permutations(list(CHECKS)), st.sets(st.sampled_from(list(CHECKS))), st.sets(st.sampled_from(list(CHECKS))))

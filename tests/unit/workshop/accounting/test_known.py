@@ -15,6 +15,7 @@ from slurmhooks.workshop.testing.job_submit import struct_of
 from slurmhooks.workshop.testing.options.variables import VARIABLES
 from slurmhooks.workshop.testing.tables import tables_of
 from tests.cluster.sbatch_scripts import LINES, SCRIPTS
+from tests.cluster.turns import moved_from
 
 pytestmark = pytest.mark.slow
 
@@ -52,7 +53,7 @@ def test_options_that_are_left_to_slurm(option: str, of_script: bool) -> None:
 
 
 @pytest.mark.parametrize("number", [1000, pytest.param(10000, marks=pytest.mark.soak)])
-@pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
+@pytest.mark.parametrize("release", moved_from(1, ["22.05", "24.11", "26.05"]))
 def test_known_members_do_not_change(release: str, number: int) -> None:
     """Whatever script and variables turn out to be, the members that are known without them have these values."""
     drawing = random.Random(release)

@@ -258,6 +258,7 @@ def test_each_rule_can_be_compared(month: Path, tmp_path: Path, name: str) -> No
     assert all("--assume" not in need.advice for need in report.needs)
 
 
+@pytest.mark.moved
 def test_a_ceiling_of_last_month(tmp_path: Path) -> None:
     """Whoever does what the hints of replay say ends with jobs that are compared; each hint changes something."""
     jobs = [

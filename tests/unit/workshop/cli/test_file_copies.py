@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from slurmhooks.cli.groups import OF_RECORDS
+from tests.cluster.turns import moved_from
 
 pytestmark = [
     pytest.mark.slow,
@@ -117,7 +118,7 @@ def handler(verb: str, body: str, folder: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("verb", "what"), [*((verb, "files") for verb in TRIES), *(("job_end", each) for each in BODIES)]
+    ("verb", "what"), moved_from(3, [*((verb, "files") for verb in TRIES), *(("job_end", each) for each in BODIES)])
 )
 def test_nothing_is_changed(site: Path, tmp_path: Path, verb: str, what: str) -> None:
     """What handlers do succeeds, or fails, and is gone afterwards; a line of standard error says so."""
@@ -158,6 +159,7 @@ def test_really(site: Path, tmp_path: Path) -> None:
     assert sorted(os.listdir(site)) == ["1", "new", "other"]
 
 
+@pytest.mark.moved
 def test_ends_are_the_same(tmp_path: Path) -> None:
     """Refusals, wrong use, findings and their JSON documents are those of a command that does not copy."""
     refusing = HEAD + "@hook.job_end\ndef h(record):\n    raise Reject('no')\n"

@@ -120,6 +120,7 @@ def seen(audited: Audited) -> tuple[Any, ...]:
     return audited.unsure, decision.verdict, decision.code, decision.decided, decision.text, tuple(decision.needs)
 
 
+@pytest.mark.moved
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(JOBS)
 def test_each_job_is_decided_as_if_it_were_alone(registry: Registry, jobs: list[dict[str, Any]]) -> None:

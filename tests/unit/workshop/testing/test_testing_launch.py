@@ -9,6 +9,7 @@ import pytest
 
 from slurmhooks.testing import FakeOptions, FakeSpank, launch, run
 from slurmhooks.workshop.testing.watching import coverage
+from tests.cluster.turns import moved_from
 
 pytestmark = pytest.mark.slow
 
@@ -130,7 +131,7 @@ AFTERWARDS = {
 """The contexts whose last handlers run after a handler of a callback has ended its process."""
 
 
-@pytest.mark.parametrize("callback", CALLBACKS)
+@pytest.mark.parametrize("callback", moved_from(2, CALLBACKS))
 @pytest.mark.parametrize(
     ("what", "how"),
     [("__import__('ctypes').CDLL(None)._exit(3)", "with 3"), ("os.kill(os.getpid(), 9)", "by signal 9")],

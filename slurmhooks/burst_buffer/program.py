@@ -23,7 +23,7 @@ from slurmhooks.handlers.dispatch import Around, Outcome
 from slurmhooks.handover.records import record_of
 from slurmhooks.hooks.points import POINTS
 from slurmhooks.log import log, one_line
-from slurmhooks.processes import deliverer, process
+from slurmhooks.processes import deliverer, memory, process
 from slurmhooks.site import reload
 from slurmhooks.site import sources as site
 from slurmhooks.slurmctld.around import end_leftovers
@@ -111,6 +111,7 @@ def main(arguments: list[str]) -> None:
         sys.exit(2)
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # 22.05 would wait for whoever has its pipe
     process.reset_signals()
+    memory.prefer_to_kill()
     # Slurm waits for whoever has it. A file is closed once, also if such a process forks again.
     to_slurm = open(os.dup(1), "wb", buffering=0)  # noqa: SIM115
     os.register_at_fork(after_in_child=to_slurm.close)

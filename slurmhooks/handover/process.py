@@ -30,7 +30,7 @@ from slurmhooks.jobcomp.delivery import IDLE, UNREADABLE, Delivery
 from slurmhooks.jobcomp.spool import Spool
 from slurmhooks.jobcomp.trouble import Trouble
 from slurmhooks.log import log
-from slurmhooks.processes import deliverer, process
+from slurmhooks.processes import deliverer, memory, process
 from slurmhooks.processes.deliverer import LOCK, LOG, MAX_LOG, SEGMENT, waits
 from slurmhooks.processes.last_file import LastFile
 from slurmhooks.processes.renewal import Release
@@ -238,6 +238,7 @@ def in_child(
         last.follow()
         ours.close()
         os.setsid()
+        memory.prefer_to_kill()
         os.register_at_fork(after_in_child=theirs.close)  # such a process may stay after this one has ended
         worker.ends_timers = True
         process.end_after(lambda: _answer(body, point, theirs.send))

@@ -16,6 +16,7 @@ from slurmhooks.handlers import dispatch
 from slurmhooks.log import log
 from slurmhooks.node.model import BUG, HUNG, LEFT, PASSED, REFUSED, Result, reason_of
 from slurmhooks.node.rows import packed, unpacked
+from slurmhooks.processes import memory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -160,6 +161,7 @@ def _serve(
     """Run the checks in the child; does not return."""
     try:
         posix.setpgid(0, 0)
+        memory.prefer_to_kill()
         empty = posix.open("/dev/null", posix.O_RDONLY)
         for number, source in ((0, empty), (1, output), (2, output)):
             posix.dup2(source, number)

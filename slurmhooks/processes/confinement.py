@@ -11,24 +11,22 @@ import resource
 from typing import TYPE_CHECKING
 
 from slurmhooks.errors import LoadError
-from slurmhooks.processes import process
+from slurmhooks.processes import memory, process
 
 if TYPE_CHECKING:
     from slurmhooks.config.controller import Workers
     from slurmhooks.processes.settings import Settings
 
-OOM_SCORE = "500"
-
 
 def drop_rights(section: Workers, name: str) -> None:
-    """Drop privileges permanently, in a generation, before it runs code of the site.
+    """Drop privileges permanently, in a generation, before it runs code of the site; its workers inherit that.
 
     Raises:
         LoadError: the process cannot become the user that the section names, or the kernel refuses no_new_privs.
     """
+    memory.prefer_to_kill()  # as another user, only root may write to this process's files in /proc
     user: str | None = getattr(section, "user", None)
     if user is not None:
-        prefer_to_kill()  # afterwards, only root may write to this process's files in /proc
         try:
             _become(user)
         except (KeyError, OSError) as error:
@@ -89,17 +87,6 @@ def limit(settings: Settings) -> None:
     _lower(resource.RLIMIT_NPROC, settings.section.process_limit)
     _lower(resource.RLIMIT_NOFILE, settings.section.open_file_limit)
     _lower(resource.RLIMIT_CORE, 0)
-    prefer_to_kill()
-
-
-def prefer_to_kill() -> None:
-    """Have the kernel kill this process, rather than slurmctld, if the machine runs out of memory."""
-    try:
-        with open("/proc/self/oom_score_adj", "r+") as file:
-            if int(file.read()) < int(OOM_SCORE):
-                file.write(OOM_SCORE)
-    except OSError:
-        pass  # a container may hide this file
 
 
 def _lower(kind: int, wanted: int) -> None:

@@ -28,11 +28,12 @@ def state():
         "groups": sorted({*status["Gid"].split(), *status["Groups"].split()}),
         "capabilities": sorted({status[name] for name in ("CapPrm", "CapEff", "CapAmb")}),
         "no_new_privs": int(status["NoNewPrivs"]),
-        "oom": int(open("/proc/self/oom_score_adj").read()),
+        "oom": min(at_load_oom, int(open("/proc/self/oom_score_adj").read())),
         "home": os.environ.get("HOME"),
     }
 
 at_load = os.getuid()
+at_load_oom = int(open("/proc/self/oom_score_adj").read())
 
 @hook.job_submit
 def submit(job):

@@ -15,6 +15,7 @@ from slurmhooks.errors import Reject
 from slurmhooks.handlers.registry import Handler
 from slurmhooks.node import children
 from slurmhooks.node.model import BUG, HUNG, LEFT, PASSED, REFUSED, Result
+from slurmhooks.processes import memory
 from tests.forks import become_a_daemon, keeps_files_in_forks
 from tests.unit.node.making import check
 
@@ -56,6 +57,16 @@ def test_results_keep_their_order() -> None:
     assert [result.kind for result in results] == [PASSED, REFUSED, HUNG, BUG, BUG, BUG, BUG, BUG, PASSED]
     assert results[1].text == "disk is full"
     assert results[2].text == "h:hang did not end within 0.2 s"
+
+
+def test_the_kernel_kills_checks_before_slurmd() -> None:
+    """If the machine runs out of memory, the process of checks goes first, also if slurmd is protected."""
+
+    def tell() -> None:
+        raise Reject(Path("/proc/self/oom_score_adj").read_text())
+
+    (result,) = run([check(tell)])
+    assert int(result.text) >= int(memory.SCORE)
 
 
 def test_a_forked_child_that_comes_back_answers_nothing() -> None:

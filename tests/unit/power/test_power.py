@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from slurmhooks.cli import main
 from slurmhooks.log import log
-from slurmhooks.processes import deliverer
+from slurmhooks.processes import deliverer, memory
 from slurmhooks.worker.polling import POLL
 from tests.cluster.turns import moved, moved_from
 from tests.unit.power.sites import Site
@@ -34,6 +34,17 @@ def test_a_call_reaches_its_handler_with_nodes_and_jobs(site: Site, monkeypatch:
     file.unlink()
     site.wait(site.empty)
     assert site.done() == ["resume c1,c2 ('big', 'gpu') [7]"]
+
+
+def test_the_kernel_kills_handlers_before_slurmctld(site: Site) -> None:
+    """If the machine runs out of memory, their process goes first, also if slurmctld is protected."""
+    (site.folder / "hooks.py").write_text(
+        f"import shutil\nfrom slurmhooks import hook\n@hook.power.resume\ndef resume(nodes):\n"
+        f"    shutil.copyfile('/proc/self/oom_score_adj', '{site.folder}/notes')\n"
+    )
+    site.call("resume", "c1")
+    site.wait(site.empty)
+    assert site.notes() == [memory.SCORE]
 
 
 def test_a_reboot_has_the_features_that_slurm_wants(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -166,7 +166,7 @@ class Capture:
             present = self._texts(message, 1, "account", *PARTITION_OF_A_RECORD) if len(message.items) > 1 else ()
         except MessageError:  # left out of the request: no account and no partition has such a long name
             return None
-        now = time.time()
+        now = time.monotonic()
         if now >= self._facts_until:
             self._facts_of.clear()
             self._facts_until = now + ROWS_EVERY

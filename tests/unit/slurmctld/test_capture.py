@@ -2,6 +2,7 @@
 """The work of workers while requests are recorded, and while they are not."""
 
 import itertools
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -167,6 +168,21 @@ def test_what_is_reported_can_be_read(service: Service, page: RecordingPage, rep
     (_, _, facts), (_, _, rows) = reports()
     assert {decode(result, TABLES).items[0][1] for _, result in decode_facts(facts).questions} == {b"known\0"}
     assert decode_rows(rows).table == "partition"
+
+
+def test_facts_are_asked_again_after_the_clock_was_ahead(
+    service: Service, page: RecordingPage, reports: Reports, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Facts and rows are recorded again in time, whatever the clock of the machine was before it was put right."""
+    page.begin(ORDERS)
+    now, since = time.time(), time.monotonic()
+    for ahead, passed in ((1e8, 1.0), (2.0, 2.0), (capture.ROWS_EVERY + 3.0,) * 2):
+        monkeypatch.setattr(time, "time", lambda ahead=ahead: now + ahead)
+        monkeypatch.setattr(time, "monotonic", lambda passed=passed: since + passed)
+        reports()
+        service.handle(request(), Slurmctld())
+        kinds = [kind for kind, _, _ in reports()]
+    assert kinds == [b"f", b"r"]
 
 
 def test_losses_are_counted(

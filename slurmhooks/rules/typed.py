@@ -56,8 +56,7 @@ CHOICES = FEATURES | {"licenses"}
 
 
 LONGEST, LONGEST_DEPENDENCY = 1024, 128 << 10
-"""The most bytes of licenses, or of a list of TRES, and of dependencies: slurmctld refuses more, but after plugins have
-seen the request."""
+"""The most bytes of SHORT lists, and of dependencies: slurmctld refuses more, but after plugins have run."""
 
 
 def _parts(text: str, separators: str = ",") -> list[str]:
@@ -66,8 +65,6 @@ def _parts(text: str, separators: str = ",") -> list[str]:
 
 def _licenses(text: str) -> list[str]:
     """Return licenses with their numbers; of one that is named several times, Slurm adds them."""
-    if len(text) > LONGEST:
-        return [text]
     try:
         counts = read_licenses(text).counts
     except NotationError:
@@ -92,8 +89,7 @@ def _dependencies(text: str) -> list[str]:
 
 TRES_FIELDS = frozenset(name for name, row in ROWS.items() if isinstance(row, Tres))
 SEPARATED: dict[str, Callable[[str], Sequence[str]]] = {
-    **dict.fromkeys(TRES_FIELDS, lambda text: [text] if len(text) > LONGEST else _parts(text)),
-    **dict.fromkeys(("acctg_freq", "mail_user", "network"), _parts),
+    **dict.fromkeys((*TRES_FIELDS, "acctg_freq", "mail_user", "network"), _parts),
     "dependency": _dependencies,
     "licenses": _licenses,
 }
@@ -108,6 +104,8 @@ SPLIT: dict[str, Callable[[str], Sequence[Any]]] = {
     "wckey": lambda text: [name] if (name := text.removeprefix("*")) else [],  # "*name": by default
 }
 """What returns the parts of a list."""
+SHORT = TRES_FIELDS | {"cluster_features", "features", "licenses", "mail_user", "network", "prefer", "wckey"}
+"""Lists that must not be longer than LONGEST."""
 ANY_CASE = frozenset({
     "account", "acctg_freq", "assoc_qos", "charged_account", "default_account", "default_qos", "dependency",
     "mail_user", "qos", "wckey",
@@ -309,7 +307,7 @@ def items(name: str, value: Any) -> Sequence[Any]:
     """Return the parts of a value that are compared: names of a list, flags, or the value itself."""
     if isinstance(value, IntFlag):
         return [value.__class__(1 << bit) for bit in range(value.bit_length()) if value & 1 << bit]
-    split = SPLIT.get(name) if isinstance(value, str) else None
+    split = SPLIT.get(name) if isinstance(value, str) and not (name in SHORT and len(value) > LONGEST) else None
     return (value,) if split is None else split(value)
 
 

@@ -172,7 +172,9 @@ def test_an_older_rule_without_its_keys(rules: Rules, name: str) -> None:
         rules(f'[[rule]]\nrule = "{name}"\n')
 
 
-@pytest.mark.parametrize(("name", "part"), [("licenses", "a:1"), ("tres_per_node", "gpu:1"), ("dependency", "after:1")])
+@pytest.mark.parametrize(
+    ("name", "part"), [("dependency", "after:1"), *((name, "gpu:1") for name in sorted(typed.SHORT))]
+)
 def test_lists_that_slurmctld_refuses_are_not_read(name: str, part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lists that are too long for slurmctld, which tells so after plugins have run, cost the rules nothing."""
     for reader in ("read_licenses", "TresList", "Dependencies"):

@@ -23,8 +23,11 @@ def shown_time(minutes: int | Unlimited) -> str:
 
 
 def shown_moment(moment: float) -> str:
-    """Return a time, in seconds since 1970, in the time zone of this process."""
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
+    """Return a time, in seconds since 1970, in the time zone of this process; a program may send one without a date."""
+    try:
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
+    except (OSError, OverflowError, ValueError):
+        return f"{moment:.0f}"
 
 
 def shown_memory(mib: int) -> str:

@@ -34,6 +34,10 @@ LISTS_OF_QOS = {
         Case('qos = ["urgent"]', {"qos": "normal,long"}),
         Case('qos = ["*"]\nexcept_qos = ["normal"]', {"qos": "urgent,normal"}, "you may not use"),
         Case('qos = ["*"]\nexcept_qos = ["normal", "long"]', {"qos": "long,normal"}),
+        *(
+            Case('field = "deadline"\nallowed = [2027-01-01]', {"deadline": 1 << bit}, f"--deadline {1 << bit} is not")
+            for bit in (56, 62)
+        ),
         Case('field = "wckey"\nforbidden = ["secret"]', {"wckey": "*Secret"}, "--wckey *secret is not allowed"),
         Case('field = "wckey"\npartitions = ["gpu"]', {"partition": "gpu"}, record={"wckey": "*own"}),
         Case('field = "wckey"\npartitions = ["gpu"]', {"partition": "gpu"}, "not use WCKey", record={"wckey": "own"}),

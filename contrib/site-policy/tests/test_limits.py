@@ -7,8 +7,7 @@ from slurmhooks.pytest_plugin import Submit
 def test_a_default(submit: Submit) -> None:
     """A job without a time limit gets one, and its user reads so."""
     result = submit(account="physics")
-    assert result.changes == {"time_limit": 20}
-    assert result.user_messages == ["no --time given: limited to 20 minutes"]
+    assert (result.changes, result.user_messages) == ({"time_limit": 20}, ["no --time given: limited to 20 minutes"])
     assert submit("--time=90", account="physics").changes == {}
 
 

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from slurmhooks.config import plain
 from slurmhooks.fields import LISTS
 from slurmhooks.fields.classes import bind, computed_getter
 from slurmhooks.fields.rows import Computed, release_of, rows
@@ -35,7 +38,7 @@ from slurmhooks.workshop.testing.questions import ABOUT_ROWS, answer
 from slurmhooks.workshop.testing.tables import code_of, tables_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from slurmhooks.fields.classes import Computations
     from slurmhooks.handlers.registry import Registry
@@ -46,6 +49,20 @@ if TYPE_CHECKING:
 
 FACTS = (Fact.DEFAULT_QOS, Fact.ASSOC_COMMENT, Fact.ASSOC_QOS, Fact.DEFAULT_PARTITION, Fact.DEFAULT_ACCOUNT)
 """What only slurmctld knows, and a test can give."""
+
+
+RULES: ContextVar[Any] = ContextVar("RULES", default=None)
+"""``[rules]`` of a site, if texts are as its users read them; None: only the first refusal, and without its label."""
+
+
+@contextmanager
+def texts_of(rules: object) -> Iterator[None]:
+    """Give texts as the users of a site read them; ``rules`` is ``[rules]`` of its configuration."""
+    token = RULES.set(plain.table("rules", plain.values("rules", rules) | {"notices": "always"}))
+    try:
+        yield
+    finally:
+        RULES.reset(token)
 
 
 CHOICES = ("default_account", "default_partition", "default_qos")
@@ -137,7 +154,7 @@ def submit(
     assigned: set[str] = set()
     unknown: dict[str, None] = {}
     views = _views(tables, struct, record, records["record"], assigned, unknown)
-    service = Service(tables, registry, Settings(), views)
+    service = Service(tables, registry, Settings(rules=RULES.get()), views)
     slurmctld = FakeSlurmctld(tables, records, struct.facts)
     calls: list[Call] = []
     service.followers.append(calls.append)
@@ -154,7 +171,7 @@ def submit(
     code = code_of(answered.code) if answered.code else None
     observed = observed_in(calls)
     exempt = {step.handler.label: step.exempt for call in calls for step in call.steps if step.exempt is not None}
-    by = calls[0].outcome.refused_by if calls else None
+    by = calls[0].outcome.refused_by if calls and RULES.get() is None else None
     for call in calls:
         call.release()
     noted = noted._replace(exempt=exempt)

@@ -373,3 +373,25 @@ def test_an_exempt_administrator_is_noted(run: Run, tmp_path: Path) -> None:
     (tmp_path / "job.sh").write_text("#!/bin/sh\n")
     result = run("try", "job_submit", tmp_path / "job.sh", "--hooks", tmp_path / "hooks.py", "--uid", "0")
     assert "note: hooks:rule did not look at this request: exempt (administrator)" in result.output
+
+
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        ("", "name a time limit with --time (rule:require_time_limit)"),
+        ("rule_ids = false", "name a time limit with --time"),
+        (
+            'refusals = "all"',
+            "name a time limit with --time (rule:require_time_limit)\n"
+            "the job name sys-x is reserved: choose another one with --job-name (rule:forbid_name)",
+        ),
+    ],
+)
+def test_refusals_are_as_users_read_them(run: Run, tmp_path: Path, keys: str, text: str) -> None:
+    """Labels, and whether a request gets all refusals, are as `[rules]` says."""
+    rules = ('rule = "require"\nfield = "time_limit"', 'rule = "forbid"\nfield = "name"\nforbidden = ["sys-*"]')
+    config = "".join(f"[[rule]]\n{rule}\n" for rule in rules)
+    (tmp_path / "slurmhooks.toml").write_text(f"[rules]\n{keys}\n{config}")
+    words = ("--uid", 4711, "--json", "--", "--job-name=sys-x", "--wrap=true")
+    result = run("try", "job_submit", "--sysconfdir", tmp_path, *words)
+    assert json.loads(result.stdout)["text"] == text

@@ -15,6 +15,7 @@ from slurmhooks.fields import JobFields
 from slurmhooks.fields.rows import NEWEST, release_of, rows
 from slurmhooks.handlers.registry import Registry
 from slurmhooks.job_submit.users import split_names
+from slurmhooks.site import sources as site
 from slurmhooks.testing import FakeJob, FakeRecord, Observed, Result, run
 from slurmhooks.workshop.cli.commands.try_ import choices, site_handlers
 from slurmhooks.workshop.cli.commands.try_.site_handlers import (
@@ -39,6 +40,7 @@ from slurmhooks.workshop.testing import allocations, sbatch
 from slurmhooks.workshop.testing.job_submit import RELEASE
 from slurmhooks.workshop.testing.job_tables import MAKERS, FakeTable
 from slurmhooks.workshop.testing.real_commands import UnavailableError
+from slurmhooks.workshop.testing.slurmctld import texts_of
 
 
 @dataclass(kw_only=True)
@@ -129,6 +131,9 @@ def command(
     release = asked or site_handlers.release(sysconfdir)
     number, identity = submitter(uid, user)
     registry = load(sysconfdir, files, scripts=True)
+    if not files:
+        rules = site.located_config(site.source_path())[1].rules
+        click.get_current_context().with_resource(texts_of(rules))
     submitted = read_source(source, options, options_of(spank_lines(sysconfdir, files, (), registry)), program)
     record, given = (read_file(path) if path else None for path in (modify, tables))
     documents = []

@@ -60,11 +60,7 @@ class Running:
 
 
 def find_running(sysconfdir: Path) -> tuple[list[Running], list[str]]:
-    """Ask the slurmctld processes of this machine with this configuration which hooks they have in force.
-
-    Returns:
-        the answers, and notes on missing answers.
-    """
+    """Ask slurmctld processes with this configuration which hooks are in force; return answers, and notes on gaps."""
     from slurmhooks.cli import progress
     from slurmhooks.worker import commands
 

@@ -13,12 +13,9 @@ OWN_SCRIPT = "scrun.site.lua"
 
 
 def render(template: Path, plugin_dir: Path, sysconfdir: Path, destdir: Path) -> str:
-    """Write scrun.lua, or scrun.lua.slurmhooks if there is a scrun.lua that a person wrote.
+    """Write scrun.lua, or scrun.lua.slurmhooks if a person wrote the first; return what was done, for the user.
 
     Folders are as the daemons see them; ``destdir`` is the root of the package that is being built, otherwise /.
-
-    Returns:
-        what was done, for the user.
     """
     folder = configuration.below(destdir, sysconfdir)
     target = folder / "scrun.lua"

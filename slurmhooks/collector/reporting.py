@@ -71,11 +71,7 @@ class Reporter:
         self.dropped = 0
 
     def report(self, kind: int, data: bytes) -> bool:
-        """Send a report, or drop it; never wait, never raise.
-
-        Returns:
-            whether it was sent.
-        """
+        """Send a report, or drop it; tell whether it was sent. Never wait, never raise."""
         try:
             if len(data) <= MAX_INLINE:
                 self._connection.send(HEADER.pack(kind, self.dropped) + data, _DONT_WAIT)

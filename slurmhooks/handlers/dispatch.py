@@ -153,9 +153,6 @@ def run(
 ) -> Outcome:
     """Run handlers one after the other until one refuses or fails; if none does, apply their writes.
 
-    Returns:
-        the outcome, whatever a handler raises.
-
     Raises:
         SlurmhooksError: Slurm refused a write; see the view's ``commit``.
     """

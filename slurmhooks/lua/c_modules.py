@@ -13,11 +13,7 @@ from slurmhooks.lua import finding, library
 
 
 def open_for_modules(lua: library.Lua) -> str | None:
-    """Make the functions of a loaded Lua global.
-
-    Returns:
-        None, or the reason why this is not possible.
-    """
+    """Make the functions of a loaded Lua global; return why this is not possible, or None."""
     name, path, version = lua.module, lua.file, lua.version
     if library.shared.get(name) or _opened.get(name):
         return None

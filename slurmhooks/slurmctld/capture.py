@@ -225,11 +225,7 @@ class Capture:
         )
 
     def rows(self, tables: Iterable[str], clock: Callable[[], float] = time.monotonic) -> tuple[list[Rows], list[str]]:
-        """Ask for all rows of tables, while slurmctld waits.
-
-        Returns:
-            the rows, and the tables that took too long.
-        """
+        """Ask for all rows of tables, while slurmctld waits; return them, and the tables that took too long."""
         assert self._query is not None
         asking = Asking(self._tables, self._query)
         until = clock() + PATIENCE

@@ -151,11 +151,7 @@ class Channel:
             self.ask(ChannelKind.LIMIT, _LIMIT.pack(0 if seconds is None else max(1, round(seconds * 1000))))
 
     def begin(self) -> Query:
-        """Note that a request has arrived; if this process is killed before that, another worker gets the request.
-
-        Returns:
-            the function that asks slurmctld questions until :meth:`end`.
-        """
+        """Note that a request has arrived; if this process is killed before that, another worker gets the request."""
         number = self._begun = self._open = self._begun + 1
         self._limited = False
         if self.page is not None:

@@ -33,11 +33,7 @@ class ReadNotices:
         return any(self._slots[place : place + _SIZE] == key for place in places)
 
     def add(self, user_id: int, label: str, day: str) -> bool:
-        """Note that a user reads a notice.
-
-        Returns:
-            whether it is the first time on that day.
-        """
+        """Note that a user reads a notice; tell whether it is the first time on that day."""
         key, places = _places(user_id, label, day)
         free = None
         for place in places:

@@ -26,11 +26,7 @@ from slurmhooks.site import sources as site
 
 
 def complete(store: Store) -> list[str]:
-    """Finish the deployment that a killed command has left unfinished, if any; the store is locked.
-
-    Returns:
-        notes about it, also if slurmctld refuses the set, so that the former one is in force again.
-    """
+    """Finish the deployment that a killed command has left unfinished, if any; return notes. The store is locked."""
     left = store.unfinished
     if left is None:
         return []

@@ -45,12 +45,9 @@ def _reader(what: str, entry: pwd.struct_passwd) -> Reader:
 
 
 def problems(loaded: whole_site.Loaded, sysconfdir: Path, staged: bool = False) -> tuple[list[str], list[str]]:
-    """Find files that a user must be able to read but cannot.
+    """Return findings on files that a user must be able to read but cannot, and notes on those that one may have to.
 
     ``staged``: the files are still to come into force: until there is a manifest for them, each srun loads all of them.
-
-    Returns:
-        findings, and notes on files that a user may have to read.
     """
     findings: list[str] = []
     notes: list[str] = []

@@ -36,11 +36,7 @@ DOUBTFUL = ("Reject without a text", "use log.user()")
 
 
 def notes(handlers: "Iterable[Handler]") -> tuple[list[str], list[str]]:
-    """Return a note for each such statement in the functions of handlers, in the order of the handlers.
-
-    Returns:
-        those about certain bugs, and the others.
-    """
+    """Return notes on such statements in the functions of handlers: those about certain bugs, and the others."""
     handlers = list(handlers)
     trees = {path: tree_of(path) for path in dict.fromkeys(handler.path for handler in handlers)}
     notes: dict[str, bool] = {}

@@ -70,11 +70,7 @@ def of_files(paths: tuple[Path, ...]) -> CheckReport:
 
 
 def of_loading(sysconfdir: Path, plugin_dir: Path | None) -> "tuple[Loaded, CheckReport]":
-    """Load everything that the daemons of this machine would load, and check only whether it is called.
-
-    Returns:
-        what was loaded, and the report.
-    """
+    """Load everything that the daemons of this machine would load, and check only whether it is called."""
     from slurmhooks.cli import manifests, whole_site
     from slurmhooks.cli.checks import calls, lines
 

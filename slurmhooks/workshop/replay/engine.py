@@ -145,10 +145,7 @@ class Engine:
         self._service.stop()
 
     def run(self, request: Recorded) -> tuple[bytes, bytes]:
-        """Run the handlers over a request.
-
-        Returns:
-            the answer, and what :func:`notes_of` reads.
+        """Run the handlers over a request; return the answer, and what :func:`notes_of` reads.
 
         Raises:
             MessageError: the request is damaged.

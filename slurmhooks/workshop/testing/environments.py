@@ -71,11 +71,7 @@ OPTIONS = (
 
 
 def of_options(options: FakeOptions) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
-    """Return the variables that follow from options of srun.
-
-    Returns:
-        those in srun and the step, those in prolog and epilog, and those that only the step has.
-    """
+    """Return the variables of options of srun: in srun and the step, in prolog and epilog, and only in the step."""
     everywhere = {"SLURM_JOB_ACCOUNT": options.account, "SLURM_JOB_PARTITION": options.partition}
     step = {name: getattr(options, field) for name, field in _OF_OPTIONS.items()}
     step |= {name: 1 for name, option in _OF_FLAGS.items() if option in options.given}

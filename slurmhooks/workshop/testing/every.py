@@ -23,11 +23,7 @@ if TYPE_CHECKING:
 
 
 def handle(registry: Registry, hook: str, given: Mapping[str, Any]) -> Outcome:
-    """Run each rule once; actions that it would take are logged, such as "cancel job 7: idle".
-
-    Returns:
-        the first failure, if there is one.
-    """
+    """Run each rule once, logging what it would do, such as "cancel job 7: idle"; return the first failure, if any."""
     given_tables = (given[name] for name in LISTS)
     release = next((table.release for table in given_tables if isinstance(table, FakeTable)), RELEASE)
     tables = tables_of(release)

@@ -30,11 +30,7 @@ def FakeEvent(  # noqa: N802 - as the other stand-ins
 
 
 def handle(registry: Registry, hook: str, given: Mapping[str, Any]) -> Outcome:
-    """Run all handlers of a hook as one attempt of a delivery does: after a failure, the other handlers still run.
-
-    Returns:
-        the first failure, if there is one.
-    """
+    """Run all handlers of a hook as one attempt of a delivery does, also after a failure; return the first one."""
     record = given["record"] if given["record"] is not None else FakeRecord()
     event = given["event"] if given["event"] is not None else FakeEvent(hook)
     outcomes = [dispatch.run((each,), {"record": record, "event": event}) for each in registry.handlers(hook)]

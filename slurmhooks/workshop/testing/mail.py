@@ -70,11 +70,7 @@ class FakeMail(Mail):
 
 
 def handle(registry: Registry, hook: str, given: Mapping[str, Any]) -> Outcome:
-    """Run all handlers of a hook as one attempt of a delivery does.
-
-    Returns:
-        the first failure, if there is one.
-    """
+    """Run all handlers of a hook as one attempt of a delivery does; return the first failure."""
     arguments = {"event": given["event"] if given["event"] is not None else FakeEvent(hook)}
     if hook == "mail":
         arguments |= {"mail": given["mail"] if given["mail"] is not None else FakeMail(), "record": given["record"]}

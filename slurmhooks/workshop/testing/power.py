@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
 
 def handle(registry: Registry, hook: str, given: Mapping[str, Any]) -> Outcome:
-    """Run all handlers of a hook as one attempt of a delivery does; nodes that they set down are only logged.
-
-    Returns:
-        the first failure, if there is one.
-    """
+    """Run all handlers of a hook as one delivery does, logging nodes that they set down; return the first failure."""
     rows = given["nodes"] if given["nodes"] is not None else {"c1": {}}
 
     def ask(*words: str) -> str:

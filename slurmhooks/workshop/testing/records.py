@@ -31,11 +31,7 @@ if TYPE_CHECKING:
 
 
 def handle(registry: Registry, hook: str, given: Mapping[str, Any]) -> tuple[Outcome, dict[str, Any]]:
-    """Run the handlers of one of these hooks.
-
-    Returns:
-        the outcome, and for hook.priority the site factor, if the handlers return one.
-    """
+    """Run the handlers of a hook; return the outcome, and for hook.priority the site factor, if they return one."""
     record: FakeRecord = given["record"] if given["record"] is not None else FakeRecord()
     tables = tables_of(release_of_view(record))
     records = {table: fake_table(name, given[name], release_of_view(record)) for name, table in LISTS.items()}

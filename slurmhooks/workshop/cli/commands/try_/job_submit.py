@@ -214,10 +214,7 @@ class TriedRequest:
     unknown: list[str] = field(default_factory=list)
 
     def run(self, registry: Registry) -> tuple[Result, dict[str, Any]]:
-        """Run the handlers.
-
-        Returns:
-            the result, and the changed fields, each with its value before and after.
+        """Run the handlers; return the result, and the changed fields, each with its value before and after.
 
         Raises:
             click.UsageError: a field does not exist, or cannot have this value.

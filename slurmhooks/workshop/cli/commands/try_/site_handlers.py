@@ -181,10 +181,7 @@ def release(sysconfdir: Path) -> str:
 
 
 def spank_lines(sysconfdir: Path, files: Sequence[Path], words: Sequence[str], registry: Registry) -> list[LaunchLine]:
-    """Return the lines of plugstack.conf that load the plugin; call :func:`load` before.
-
-    Returns:
-        the lines; if there are none, one for ``registry``.
+    """Return the lines of plugstack.conf that load the plugin, or one for ``registry``; call :func:`load` before.
 
     Raises:
         Findings: hook files do not load, or refuse with an error code that does not exist.

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A machine simulated by a few files: headers, sources and programs of a Slurm release."""
 
+import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,35 @@ from tests.sets import put_in_force
 
 from .fake_plugin import plugin
 
-Call = Callable[..., Result]
 HEAD = "from slurmhooks import hook\n"
 SUBMIT = "@hook.job_submit\ndef submit(job): pass\n"
+CONFIG = '[hooks]\npaths = ["hooks.d/*.py"]\n'
 INIT = "@hook.spank.init\ndef init(spank): pass\n"
+
+
+class Call:
+    """The command."""
+
+    def __call__(self, *arguments: object) -> Result:
+        """Run it; a bug in it is one of the test."""
+        result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+        if result.exception and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result
+
+    def passed(self, *arguments: object) -> Result:
+        """Run it; it must end with 0."""
+        result = self(*arguments)
+        assert result.exit_code == 0, result.output
+        return result
+
+    def refused(self, *arguments: object, says: str | tuple[str, ...] = ()) -> Result:
+        """Run it; it must end with 1, and print these texts."""
+        result = self(*arguments)
+        assert result.exit_code == 1, result.output
+        for text in (says,) if isinstance(says, str) else says:
+            assert text in result.output, result.output
+        return result
 
 
 class Machine:
@@ -78,16 +104,9 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 
 @pytest.fixture
-def run() -> Callable[..., Result]:
-    """Give a function that calls the command with some arguments."""
-
-    def call(*arguments: object) -> Result:
-        result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-        if result.exception and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        return result
-
-    return call
+def run() -> Call:
+    """Give the command."""
+    return Call()
 
 
 @pytest.fixture
@@ -122,6 +141,7 @@ class Site:
 
     def __init__(self, root: Path, record: build_record.BuildRecord, call: Call) -> None:
         """Create a site without hook files, whose plugin offers all callbacks."""
+        self.root = root
         self.etc = root / "site"
         self.plugins = root / "plugins"
         self.hooks = self.etc / "hooks.d"
@@ -134,8 +154,8 @@ class Site:
         (self.plugins / "slurmhooks" / f"spank_python-{LEAN}.so").write_bytes(plugin("24.11.5"))
         self.conf(f"PluginDir={self.plugins}", "JobSubmitPlugins=python")
         self.plugstack("required spank_python.so")
-        (self.etc / "slurmhooks.toml").write_text('[hooks]\npaths = ["hooks.d/*.py"]\n')
-        self._call = call
+        (self.etc / "slurmhooks.toml").write_text(CONFIG)
+        self.run = call
 
     def conf(self, *lines: str) -> None:
         """Write these lines to slurm.conf."""
@@ -161,11 +181,39 @@ class Site:
         """Run check; put the files in force if nothing was deployed."""
         if not Path(home.of(str(self.etc)), home.HISTORY).exists():
             put_in_force(self.etc)
-        return self._call("check", "--sysconfdir", self.etc, *options)
+        return self.call("check", *options)
 
-    def call(self, command: str, *options: object) -> Result:
+    def call(self, *words: object) -> Result:
         """Run a command for this site."""
-        return self._call(command, "--sysconfdir", self.etc, *options)
+        return self.run(*words, "--sysconfdir", self.etc)
+
+    def passed(self, *words: object) -> Result:
+        """Run a command that must end with 0."""
+        return self.run.passed(*words, "--sysconfdir", self.etc)
+
+    def refused(self, *words: object, says: str | tuple[str, ...] = ()) -> Result:
+        """Run a command that must end with 1, and print these texts."""
+        return self.run.refused(*words, "--sysconfdir", self.etc, says=says)
+
+    def report(self, *words: object) -> Any:
+        """Run a command that must end with 0; return what it prints with --json."""
+        return json.loads(self.passed(*words, "--json").stdout)
+
+    def make(self, name: str, text: str, config: str = CONFIG, **files: str) -> Path:
+        """Make a bundle of a folder with one hook file; return its path."""
+        folder = self.root / "sources" / name
+        (folder / "hooks.d").mkdir(parents=True)
+        (folder / "slurmhooks.toml").write_text(config)
+        (folder / "hooks.d" / "a.py").write_text(HEAD + text)
+        for path, content in files.items():
+            (folder / path).write_text(content)
+        bundle = self.root / f"{name}.tar"
+        self.run.passed("bundle", folder, "--output", bundle)
+        return bundle
+
+    def handlers(self) -> list[str]:
+        """Return the labels of the handlers that the daemons would load."""
+        return [row["handler"] for row in json.loads(self.check("--json").stdout)["handlers"]]
 
     def found(self) -> list[str]:
         """Return the findings of check, after asserting that it ends with 1 if there are any."""
@@ -176,9 +224,7 @@ class Site:
 
     def deploy(self) -> Result:
         """Deploy the files of the site, which must succeed."""
-        result = self._call("deploy", "--sysconfdir", self.etc)
-        assert result.exit_code == 0, result.output
-        return result
+        return self.passed("deploy")
 
 
 @pytest.fixture

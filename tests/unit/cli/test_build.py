@@ -1,21 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 
 from slurmhooks.cli import build_record, embedded_python, plugin_files, toolchain
 from slurmhooks.cli.commands import build
 
-from .conftest import Machine
+from .conftest import Call, Machine
 from .test_embedded_python import python
 
 pytestmark = pytest.mark.slow
 
-Run = Callable[..., Result]
 
 MESON_BUILD = """
 project('stub', 'c')
@@ -80,11 +77,10 @@ def record_of(output: Path) -> build_record.BuildRecord:
 
 
 @pytest.mark.native
-def test_output_and_record(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
+def test_output_and_record(run: Call, ready: Machine, native: Path, tmp_path: Path) -> None:
     """A build leaves the plugins, the library and a record of what they are for, which depends on nothing else."""
     output = tmp_path / "out"
-    result = run("build", "--slurm-include", ready.include, "--output", output, "--python", sys.executable)
-    assert result.exit_code == 0, result.output
+    result = run.passed("build", "--slurm-include", ready.include, "--output", output, "--python", sys.executable)
     record = record_of(output)
     assert record.files == ["slurmhooks/libcore.so", "spank_python.so"]
     assert all((output / name).is_file() for name in record.files)
@@ -94,7 +90,7 @@ def test_output_and_record(run: Run, ready: Machine, native: Path, tmp_path: Pat
     assert result.stdout == ""
 
 
-def test_a_relative_sysconfdir(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_sysconfdir(run: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The plugins get an absolute path: daemons have other working directories."""
     folders: list[Path] = []
 
@@ -110,7 +106,7 @@ def test_a_relative_sysconfdir(run: Run, tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.moved
 @pytest.mark.native
-def test_the_same_build_twice(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
+def test_the_same_build_twice(run: Call, ready: Machine, native: Path, tmp_path: Path) -> None:
     """A second build without changes gives the same files, so that an installation of them changes nothing."""
     output = tmp_path / "out"
     arguments = ["build", "--slurm-include", ready.include, "--output", output]
@@ -125,7 +121,7 @@ def test_the_same_build_twice(run: Run, ready: Machine, native: Path, tmp_path: 
 @pytest.mark.native
 @pytest.mark.parametrize("changed", ["headers", "C sources", "plugins in the output folder"])
 def test_what_is_compiled_does_not_depend_on_times(
-    run: Run, ready: Machine, native: Path, tmp_path: Path, changed: str
+    run: Call, ready: Machine, native: Path, tmp_path: Path, changed: str
 ) -> None:
     """Files of an upgrade, or of a downgrade, that are older than the last build are compiled like newer ones."""
     output = tmp_path / "out"
@@ -143,8 +139,7 @@ def test_what_is_compiled_does_not_depend_on_times(
     else:
         (output / "spank_python.so").write_bytes(b"of something else")
         os.utime(output / "spank_python.so", (2 * LONG_AGO, 2 * LONG_AGO))
-    result = run(*arguments)
-    assert result.exit_code == 0, result.output
+    run.passed(*arguments)
     wanted = "24.11.6" if changed == "headers" else "24.11.5"
     assert str(plugin_files.release_of(output / "spank_python.so")) == record_of(output).slurm == wanted
     assert (b"more" in (output / "spank_python.so").read_bytes()) == (changed == "C sources")
@@ -152,18 +147,17 @@ def test_what_is_compiled_does_not_depend_on_times(
 
 @pytest.mark.moved
 @pytest.mark.native
-def test_plugins_for_another_release_are_no_build(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
+def test_plugins_for_another_release_are_no_build(run: Call, ready: Machine, native: Path, tmp_path: Path) -> None:
     """If the compiler finds other headers than the command, the build fails and says so: a record would be wrong."""
     (native / "stub.c").write_text(STUB.replace("SLURM_VERSION_NUMBER", "0x160508"))
-    result = run("build", "--slurm-include", ready.include, "--output", tmp_path / "out")
-    assert result.exit_code == 1
+    result = run.refused("build", "--slurm-include", ready.include, "--output", tmp_path / "out")
     assert f"{tmp_path}/out/spank_python.so was compiled for Slurm 22.05.8, not for 24.11.5" in result.stderr
     assert build_record.BuildRecord.load(tmp_path / "out") is None
 
 
 @pytest.mark.moved
 @pytest.mark.native
-def test_changed_options_take_effect(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
+def test_changed_options_take_effect(run: Call, ready: Machine, native: Path, tmp_path: Path) -> None:
     """Another Lua requires a new set-up of the build folder, and leftovers of the older build are removed."""
     output = tmp_path / "out"
     ready.program("pkg-config", "exit 0")
@@ -177,13 +171,12 @@ def test_changed_options_take_effect(run: Run, ready: Machine, native: Path, tmp
 
 
 @pytest.mark.native
-def test_failed_compilation_shows_the_compiler(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
+def test_failed_compilation_shows_the_compiler(run: Call, ready: Machine, native: Path, tmp_path: Path) -> None:
     """A failed compilation shows the compiler's message and the path of the log; the next build continues."""
     output = tmp_path / "out"
     arguments = ["build", "--slurm-include", ready.include, "--output", output]
     (native / "stub.c").write_text("#error told you\n")
-    result = run(*arguments)
-    assert result.exit_code == 1
+    result = run.refused(*arguments)
     assert "told you" in result.stderr
     assert f"{output}/.work/build.log" in result.stderr
     (native / "stub.c").write_text(STUB)
@@ -193,7 +186,7 @@ def test_failed_compilation_shows_the_compiler(run: Run, ready: Machine, native:
 @pytest.mark.moved
 @pytest.mark.native
 def test_sources_are_configured_for_each_build(
-    run: Run, ready: Machine, native: Path, options: list[dict[str, str]], tmp_path: Path
+    run: Call, ready: Machine, native: Path, options: list[dict[str, str]], tmp_path: Path
 ) -> None:
     """Unconfigured sources are configured beside the build: those at this path may be others than last time."""
     output = tmp_path / "out"
@@ -211,7 +204,7 @@ def test_sources_are_configured_for_each_build(
 
 @pytest.mark.native
 def test_configured_sources_are_taken_as_they_are(
-    run: Run, ready: Machine, native: Path, options: list[dict[str, str]], tmp_path: Path
+    run: Call, ready: Machine, native: Path, options: list[dict[str, str]], tmp_path: Path
 ) -> None:
     """Sources that were configured in place are used directly."""
     tree = ready.sources("24.11.5")
@@ -222,23 +215,22 @@ def test_configured_sources_are_taken_as_they_are(
     assert options[-1]["slurm_build"] == str(tree)
 
 
-def refused(run: Run, *arguments: object) -> str:
+def refused(run: Call, *arguments: object) -> str:
     """Run a build that must be refused, and return its output."""
     output = Path("/no/such/output")
-    result = run("build", "--output", output, *arguments)
-    assert result.exit_code == 1
+    result = run.refused("build", "--output", output, *arguments)
     assert not output.exists()
     return result.stderr
 
 
-def test_missing_headers(run: Run, ready: Machine) -> None:
+def test_missing_headers(run: Call, ready: Machine) -> None:
     """On a machine without Slurm's headers, the error names the packages to install."""
     words = refused(run, "--slurm-include", ready.bin)
     assert "slurm/spank.h" in words
     assert "libslurm-dev on Debian, slurm-devel as RPM" in words
 
 
-def test_headers_of_another_micro_release(run: Run, ready: Machine) -> None:
+def test_headers_of_another_micro_release(run: Call, ready: Machine) -> None:
     """Headers that are not of exactly the installed Slurm are refused, in one line with both versions."""
     program = ready.program("slurmd", "echo slurm 24.11.4")
     [line] = [line for line in refused(run, "--slurm-include", ready.include).splitlines() if "error" in line]
@@ -246,14 +238,14 @@ def test_headers_of_another_micro_release(run: Run, ready: Machine) -> None:
     assert "24.11.5" in line
 
 
-def test_sources_of_another_micro_release(run: Run, ready: Machine) -> None:
+def test_sources_of_another_micro_release(run: Call, ready: Machine) -> None:
     """Sources that are not of exactly the installed release are refused, with both versions and a way out."""
     words = refused(run, "--slurm-include", ready.include, "--slurm-source", ready.sources("24.11.4"))
     assert "is Slurm 24.11.4, installed is 24.11.5" in words
     assert "leave out --slurm-source" in words
 
 
-def test_folder_that_is_no_source_tree(run: Run, ready: Machine) -> None:
+def test_folder_that_is_no_source_tree(run: Call, ready: Machine) -> None:
     """A folder without META, or without configure, is reported."""
     assert "no META" in refused(run, "--slurm-include", ready.include, "--slurm-source", ready.bin)
     tree = ready.sources("24.11.5")
@@ -261,7 +253,7 @@ def test_folder_that_is_no_source_tree(run: Run, ready: Machine) -> None:
     assert "no configure script" in refused(run, "--slurm-include", ready.include, "--slurm-source", tree)
 
 
-def test_tree_configured_as_another_release(run: Run, ready: Machine) -> None:
+def test_tree_configured_as_another_release(run: Call, ready: Machine) -> None:
     """A tree whose generated headers are of another release than its META is refused."""
     tree = ready.sources("24.11.5")
     (tree / "config.h").touch()
@@ -272,7 +264,7 @@ def test_tree_configured_as_another_release(run: Run, ready: Machine) -> None:
     assert "make distclean" in words
 
 
-def test_lua_is_what_scrun_is_linked_to(run: Run, ready: Machine) -> None:
+def test_lua_is_what_scrun_is_linked_to(run: Call, ready: Machine) -> None:
     """The build looks for the headers of the Lua to which the installed scrun is linked."""
     ready.program("scrun", "")
     ready.program("readelf", "echo 'Shared library: [liblua5.1.so.0]'")
@@ -282,7 +274,7 @@ def test_lua_is_what_scrun_is_linked_to(run: Run, ready: Machine) -> None:
     assert "liblua5.1-0-dev" in words
 
 
-def test_all_findings_at_once(run: Run, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_findings_at_once(run: Call, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     """One run names everything that is missing, one line each."""
     monkeypatch.setattr(toolchain, "missing_tools", lambda: ["no ninja"])
     machine.program("pkg-config", "exit 1")
@@ -294,6 +286,6 @@ def test_all_findings_at_once(run: Run, machine: Machine, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     "arguments", [(), ("--output", "x", "--lua", "6.0"), ("--output", "x", "--fetch-source", "--slurm-source", "x")]
 )
-def test_wrong_use(run: Run, arguments: tuple[str, ...]) -> None:
+def test_wrong_use(run: Call, arguments: tuple[str, ...]) -> None:
     """A missing or invalid option ends with exit code 2."""
     assert run("build", *arguments).exit_code == 2

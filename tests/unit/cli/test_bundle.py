@@ -77,8 +77,7 @@ def test_what_no_set_can_hold(folder: Path, write: Callable[..., Path], run: "Ca
         '[scrun]\nlua = "gone.lua"\n',
     )
     write("site/plugstack.conf", "required spank_python.so hooks.d/*.py\noptional spank_python.so config=/x/y.toml\n")
-    result = run("bundle", folder, "--output", folder / "b.tar")
-    assert result.exit_code == 1
+    result = run.refused("bundle", folder, "--output", folder / "b.tar")
     for words in (
         "/no/hooks.d: does not exist; hook files are expected in it",
         "[hooks] paths names ../x.py: that is outside of the folder of slurmhooks.toml: write an absolute name",
@@ -97,8 +96,7 @@ def test_special_files(folder: Path, run: "Call", monkeypatch: pytest.MonkeyPatc
     path.unlink()
     os.mkfifo(path)
     monkeypatch.setenv("SLURM_CONF", os.devnull)
-    result = run("bundle", folder)
-    assert result.exit_code == 1
+    result = run.refused("bundle", folder)
     assert f"{path}: not a regular file; [job_submit] lua names it" in result.stderr
 
 
@@ -118,8 +116,7 @@ def test_what_cannot_be_written(
     """A path that cannot be written is a finding."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "loop").symlink_to("loop")
-    result = run("bundle", folder, *options.split())
-    assert result.exit_code == 1
+    result = run.refused("bundle", folder, *options.split())
     assert finding in result.stderr
 
 
@@ -128,8 +125,7 @@ def test_a_folder_that_was_removed(folder: Path, run: "Call", tmp_path: Path, mo
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
-    result = run("bundle", folder)
-    assert result.exit_code == 1
+    result = run.refused("bundle", folder)
     assert "its folder does not exist" in result.stderr
 
 
@@ -187,7 +183,7 @@ def test_signatures(site: "Site", run: "Call", keys: Path) -> None:
     bundle = keys / "b.tar"
 
     def deployed() -> str:
-        result = run("deploy", bundle, "--sysconfdir", site.etc)
+        result = site.call("deploy", bundle)
         assert (result.exit_code == 0) == (Store(site.etc).deployed is not None)
         return result.output
 
@@ -219,7 +215,7 @@ def test_another_ssh_keygen(site: "Site", run: "Call", keys: Path, monkeypatch: 
     (keys / "ssh-keygen").write_text("#!/bin/sh\necho alice@site\n")
     (keys / "ssh-keygen").chmod(0o755)
     monkeypatch.setenv("PATH", f"{keys}:{os.environ['PATH']}")
-    assert "does not have the key that has signed it" in run("deploy", bundle, "--sysconfdir", site.etc).output
+    assert "does not have the key that has signed it" in site.call("deploy", bundle).output
 
 
 @pytest.mark.parametrize("suffix", ["", signature.SUFFIX])
@@ -239,8 +235,7 @@ def test_files_without_an_end(site: "Site", run: "Call", keys: Path, suffix: str
     else:
         hostile.touch()
         os.truncate(hostile, 1 << 40)
-    result = run("deploy", bundle, "--sysconfdir", site.etc)
-    assert result.exit_code == 1
+    result = site.refused("deploy", bundle)
     assert ("more than" if what == "sparse" else "not a regular file") in result.output
     assert Store(site.etc).deployed is None
 
@@ -249,6 +244,4 @@ def test_a_list_that_cannot_be_read(site: "Site", run: "Call", keys: Path) -> No
     """A list of signers that is a dangling link does not count as absent."""
     (site.etc / signature.ALLOWED).symlink_to("gone")
     run("bundle", site.etc, "--output", keys / "b.tar")
-    result = run("deploy", keys / "b.tar", "--sysconfdir", site.etc)
-    assert result.exit_code == 1
-    assert "without it no bundle is accepted" in result.output
+    site.refused("deploy", keys / "b.tar", says="without it no bundle is accepted")

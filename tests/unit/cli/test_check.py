@@ -3,20 +3,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 
 from slurmhooks import identity
 from slurmhooks._version import __version__
 from slurmhooks.cli import build_record
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.site.variants import CALL, COSTLY_CALLBACKS
-from tests.unit.cli.conftest import HEAD, INIT, SUBMIT, Site
-
-Call = Callable[..., Result]
+from tests.unit.cli.conftest import HEAD, INIT, SUBMIT, Call, Site
 
 
 def test_no_handlers(site: Site) -> None:
@@ -30,13 +26,11 @@ def test_no_handlers(site: Site) -> None:
 def test_nothing_was_deployed(site: Site) -> None:
     """Sources without a set are an error, because they are not in force; nothing at all is noted once."""
     site.file(SUBMIT)
-    result = site.call("check")
-    assert result.exit_code == 1
+    result = site.refused("check")
     never = f"{site.etc}/slurmhooks.toml: was never deployed, so no hooks are in force: 'slurmhooks deploy'"
     assert [line for line in result.output.splitlines() if line.startswith("error")] == [f"error: {never}"]
     (site.etc / "slurmhooks.toml").unlink()
-    result = site.call("check")
-    assert result.exit_code == 0, result.output
+    result = site.passed("check")
     assert result.output.count("nothing has been deployed on this machine") == 1
 
 
@@ -91,8 +85,7 @@ def test_deprecated_names(tmp_path: Path, run: Call) -> None:
     path.write_text(
         f"import warnings\n{HEAD}warnings.warn('hook.old goes with 2.0: use hook.new', DeprecationWarning)\n{SUBMIT}"
     )
-    result = run("check", "--hooks", path)
-    assert result.exit_code == 0
+    result = run.passed("check", "--hooks", path)
     assert f"note: {path}:3: DeprecationWarning: hook.old goes with 2.0: use hook.new" in result.stdout
 
 
@@ -307,15 +300,14 @@ def test_hook_files_alone(tmp_path: Path, run: Call, monkeypatch: pytest.MonkeyP
     good.write_text(HEAD + SUBMIT)
     if os.getuid() == 0:
         os.chown(good, 1234, 1234)
-    result = run("check", "--hooks", good.parent)
-    assert result.exit_code == 0, result.output
+    result = run.passed("check", "--hooks", good.parent)
     assert f"{good}:2" in result.output
     assert run("check", "--hooks", good, "--hooks", good.parent).exit_code == 0
     assert run("check", "--hooks", good.parent, "--hooks", wrong.parent).exit_code == 1
     wrong.write_text("1 / 0")
-    result = run("check", "--hooks", good.parent, "--hooks", wrong.parent, "--json")
-    assert result.exit_code == 1
-    assert f"{wrong}:1: ZeroDivisionError" in result.output
+    result = run.refused(
+        "check", "--hooks", good.parent, "--hooks", wrong.parent, "--json", says=f"{wrong}:1: ZeroDivisionError"
+    )
     assert "2 handlers" not in result.output
     for arguments in (("--hooks", tmp_path / "none"), ("--hooks", good, "--sysconfdir", tmp_path), ("--no-such",)):
         assert run("check", *arguments).exit_code == 2
@@ -332,8 +324,7 @@ def test_a_configuration_alone(tmp_path: Path, run: Call, monkeypatch: pytest.Mo
     if os.getuid() == 0:
         os.chown(toml, 1234, 1234)
     for path in (tmp_path, toml):
-        result = run("check", "--hooks", path)
-        assert result.exit_code == 0, result.output
+        result = run.passed("check", "--hooks", path)
         assert "rule:require_account" in result.output
         assert "a:submit" in result.output
     for wrong, finding in (
@@ -342,8 +333,7 @@ def test_a_configuration_alone(tmp_path: Path, run: Call, monkeypatch: pytest.Mo
         ('[hooks]\npaths = ["hooks.d/*.py"]\nrequire = ["job_end"]\n', "job_end"),
     ):
         toml.write_text(wrong if "[hooks]" in wrong else good + wrong)
-        result = run("check", "--hooks", tmp_path)
-        assert result.exit_code == 1, result.output
+        result = run.refused("check", "--hooks", tmp_path)
         assert finding in result.output
     assert "check it alone" in run("check", "--hooks", tmp_path, "--hooks", tmp_path / "hooks.d").output
 
@@ -372,11 +362,11 @@ def test_a_relative_folder(site: Site, run: Call, monkeypatch: pytest.MonkeyPatc
     assert f"{site.etc}/slurmhooks.set/.manifest: up to date" in run("check", "--sysconfdir", "./site").output
 
 
-def test_plugins_of_another_version(site: Site, run: Call) -> None:
+def test_plugins_of_another_version(site: Site) -> None:
     """After an upgrade of the package alone, check says what to do, and nothing can be deployed."""
     path = build_record.BuildRecord.path_in(site.plugins)
     path.write_text(path.read_text().replace(f'"{__version__}"', '"0.0.9"'))
-    for result in (site.check(), run("deploy", "--sysconfdir", site.etc)):
+    for result in (site.check(), site.call("deploy")):
         assert result.exit_code == 1
         words = " ".join(result.output.split())
         assert f"plugins hold slurmhooks 0.0.9, this command is {__version__}: run 'slurmhooks build'" in words

@@ -2,20 +2,16 @@
 """Findings about a Slurm that never calls the hooks, and about users who cannot read them."""
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 
 from slurmhooks.cli import build_record, configuration, slurm, whole_site
 from slurmhooks.cli.checks import access
-from tests.unit.cli.conftest import HEAD, INIT, SUBMIT, Site
+from tests.unit.cli.conftest import HEAD, INIT, SUBMIT, Call, Site
 
 pytestmark = pytest.mark.slow
-
-Call = Callable[..., Result]
 
 
 def test_job_submit_plugins_without_ours(site: Site) -> None:
@@ -188,7 +184,7 @@ def test_handlers_that_only_the_other_file_names(site: Site) -> None:
     ]
 
 
-def test_plugins_where_slurm_does_not_look(site: Site, run: Call) -> None:
+def test_plugins_where_slurm_does_not_look(site: Site) -> None:
     """PluginDir must contain the folder of the plugins, and the folder must contain the plugin."""
     site.file(SUBMIT)
     elsewhere = site.etc / "plugins"
@@ -222,7 +218,7 @@ def test_a_scrun_lua_that_is_not_ours(site: Site) -> None:
     assert site.found() == []
 
 
-def test_a_build_without_scrun(site: Site, run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_without_scrun(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Handlers for scrun are not a mistake on a machine without scrun; if it has scrun, the build is too old."""
     site.file("@hook.scrun.stage_in\ndef stage(container): pass\n")
     record = build_record.BuildRecord.load(site.plugins)
@@ -235,8 +231,7 @@ def test_a_build_without_scrun(site: Site, run: Call, monkeypatch: pytest.Monkey
         " scrun's Lua; run 'slurmhooks build' and 'slurmhooks install' again"
     ]
     monkeypatch.setattr(slurm, "find_program", lambda name: None)
-    result = run("check", "--sysconfdir", site.etc, "--plugin-dir", site.plugins)
-    assert result.exit_code == 0
+    result = site.passed("check", "--plugin-dir", site.plugins)
     assert (
         "note: this machine has no scrun, so nothing calls handler a:stage of hook.scrun.stage_in here" in result.output
     )

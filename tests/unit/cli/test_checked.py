@@ -198,8 +198,7 @@ def test_an_archive_brings_none(site: "Site", open_folder: Path) -> None:
     """An archive with such a file is refused before anything is stored: workers would read it with more rights."""
     files = {"slurmhooks.toml": archive.File(b""), checked.FILE_NAME: archive.File(b"slurmhooks-checked 1")}
     (open_folder / "site.tar").write_bytes(archive.pack(files))
-    done = site.call("deploy", open_folder / "site.tar")
-    assert (done.exit_code, ".checked: not the name of a file of a set" in done.output) == (1, True), done.output
+    site.refused("deploy", open_folder / "site.tar", says=".checked: not the name of a file of a set")
     assert list(site.etc.rglob(checked.FILE_NAME)) == []
 
 

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 
 from slurmhooks.cli import SITE, child
 from slurmhooks.cli.child import in_child
@@ -17,6 +16,7 @@ from slurmhooks.cli.findings import Findings
 from slurmhooks.entry.scripts_and_rules import of_files
 from slurmhooks.handlers import definitions
 from tests.forks import become_a_daemon
+from tests.unit.cli.conftest import Call
 
 pytestmark = pytest.mark.slow
 
@@ -61,13 +61,12 @@ def test_a_file_that_becomes_a_daemon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("text", ENDS.values(), ids=ENDS)
-def test_a_file_that_ends_its_process(text: str, write: Callable[[str], Path], run: Callable[..., Result]) -> None:
+def test_a_file_that_ends_its_process(text: str, write: Callable[[str], Path], run: Call) -> None:
     """It is a finding that names the file, and the exit code is 1."""
     path = write(text)
     before = path.with_name("a.py")
     before.write_text(START)
-    result = run("check", "--hooks", before, "--hooks", path, "--json")
-    assert result.exit_code == 1
+    result = run.refused("check", "--hooks", before, "--hooks", path, "--json")
     (finding,) = json.loads(result.stdout)["findings"]
     assert ("ended the process" in finding and finding.endswith(f" {path}")) or "ValueError" in finding
 
@@ -101,7 +100,7 @@ def test_a_trial_of_a_file_that_leaves_something(text: str, write: Callable[[str
     assert json.loads(documents(path, "try", "job_submit", "--really", str(request)))["accepted"] is True
 
 
-def test_a_handler_that_exits(write: Callable[[str], Path], run: Callable[..., Result]) -> None:
+def test_a_handler_that_exits(write: Callable[[str], Path], run: Call) -> None:
     """In a trial, os._exit() is a bug of the handler, not the end of the command."""
     path = write("@hook.job_submit\ndef other(job): os._exit(0)")
     request = path.with_suffix(".json")

@@ -74,15 +74,13 @@ def test_full_at_each_step(site: "Site", run: "Call", bundles: list[Path], start
     assert step > 3
 
 
-def test_the_file_that_has_no_room_is_named(
-    site: "Site", run: "Call", bundles: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_file_that_has_no_room_is_named(site: "Site", bundles: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """It is neither the lock, whose note about the command may be missing, nor what a new link leads to."""
-    assert run("deploy", bundles[0], "--sysconfdir", site.etc).exit_code == 0
+    assert site.call("deploy", bundles[0]).exit_code == 0
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
     try:
-        done = run("deploy", bundles[1], "--sysconfdir", site.etc)
+        done = site.call("deploy", bundles[1])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert done.exit_code == 1
@@ -93,7 +91,6 @@ def test_the_file_that_has_no_room_is_named(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), target, None, name)
 
     monkeypatch.setattr(os, "symlink", symlink)
-    done = run("deploy", bundles[1], "--sysconfdir", site.etc)
-    assert done.exit_code == 1
+    done = site.refused("deploy", bundles[1])
     assert done.output.startswith(f"error: {site.etc}/slurmhooks.d/.new-"), done.output
     assert version(site) == 1

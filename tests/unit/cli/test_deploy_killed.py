@@ -146,7 +146,7 @@ class Trial:
 def put(site: "Site", run: "Call", *files: Path) -> None:
     """Deploy bundles, one after the other."""
     for file in files:
-        assert run("deploy", file, "--sysconfdir", site.etc).exit_code == 0
+        assert site.call("deploy", file).exit_code == 0
 
 
 Start = Callable[["Site", "Call", list[Path]], None]
@@ -229,7 +229,7 @@ def test_children_end_with_a_killed_command(site: "Site", run: "Call", bundles: 
     pid = os.fork()
     if not pid:
         try:
-            run("deploy", open_folder / "slow.tar", "--sysconfdir", site.etc)
+            site.call("deploy", open_folder / "slow.tar")
         finally:
             os._exit(99)
     wait(lambda: loading.exists() and loading.read_text() != "")
@@ -327,8 +327,7 @@ def test_a_prolog_that_is_killed(
     (open_folder / "elsewhere").mkdir()
     shutil.copytree(site.etc, open_folder / "elsewhere" / "etc")
     elsewhere = ("--sysconfdir", open_folder / "elsewhere" / "etc", "--plugin-dir", site.plugins)
-    made = run("deploy", open_folder / "2.tar", *elsewhere, "--prolog", script)
-    assert made.exit_code == 0, made.output
+    run.passed("deploy", open_folder / "2.tar", *elsewhere, "--prolog", script)
     program.parent.mkdir()
     root = str(Path(__file__).parents[3])
     text = PROLOG.format(python=sys.executable, tests=root, step=str(number), events=events, plugins=str(site.plugins))

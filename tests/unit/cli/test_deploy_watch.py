@@ -13,12 +13,12 @@ from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.commands import deploy
 from slurmhooks.cli.findings import Finding
 from slurmhooks.processes import backoff, renewal
-from tests.unit.cli.deploying import HANDLER, handlers, rollback
+from tests.unit.cli.deploying import HANDLER
 
 if TYPE_CHECKING:
     from click.testing import Result
 
-    from tests.unit.cli.conftest import Call, Site
+    from tests.unit.cli.conftest import Site
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +27,7 @@ Step = Callable[[], object]
 
 
 @pytest.fixture
-def watch(site: "Site", run: "Call", monkeypatch: pytest.MonkeyPatch) -> Watch:
+def watch(site: "Site", monkeypatch: pytest.MonkeyPatch) -> Watch:
     """Give a function that runs the command; what happens while it waits is given, and then it is interrupted.
 
     Each pause after a failure is over at the next look.
@@ -47,7 +47,7 @@ def watch(site: "Site", run: "Call", monkeypatch: pytest.MonkeyPatch) -> Watch:
         # Only where the command itself waits: what loads handlers may wait, too.
         monkeypatch.setattr(deploy, "time", SimpleNamespace(sleep=sleep))
         monkeypatch.setattr(backoff, "MOST", 0.0)
-        return run("deploy", "--watch", "--sysconfdir", site.etc)
+        return site.call("deploy", "--watch")
 
     return watch
 
@@ -58,7 +58,7 @@ def test_a_folder_that_is_followed(site: "Site", watch: Watch) -> None:
     seen: list[list[str]] = []
 
     def look() -> None:
-        seen.append(handlers(site))
+        seen.append(site.handlers())
 
     def write(text: str) -> Step:
         def step() -> None:
@@ -93,19 +93,19 @@ def test_what_has_passed_is_tried_again(
     assert not left
 
 
-def test_a_restart_undoes_nothing(site: "Site", run: "Call", watch: Watch) -> None:
+def test_a_restart_undoes_nothing(site: "Site", watch: Watch) -> None:
     """After a return, a restart leaves the folder alone until it has changed, whichever command had deployed it."""
-    ways: dict[int, Step] = {1: lambda: watch(None, None), 4: lambda: run("deploy", "--sysconfdir", site.etc)}
+    ways: dict[int, Step] = {1: lambda: watch(None, None), 4: lambda: site.call("deploy")}
     for number, put in ways.items():
         for each in (number, number + 1):
             site.file(HANDLER.format(each))
             put()
-        rollback(site, run)
+        site.report("rollback")
         assert watch(None, None, None).output.count("in force") == 0
-        assert handlers(site) == [f"a:version_{number}"]
+        assert site.handlers() == [f"a:version_{number}"]
         site.file(HANDLER.format(number + 2))
         watch(None, None)
-        assert handlers(site) == [f"a:version_{number + 2}"]
+        assert site.handlers() == [f"a:version_{number + 2}"]
 
 
 def test_a_release_that_was_replaced_deploys_nothing_more(
@@ -127,4 +127,4 @@ def test_a_release_that_was_replaced_deploys_nothing_more(
     monkeypatch.setattr("os.execv", execv)
     watch(None, None, replace, *[None] * 3)
     assert started == [(sys.executable, sys.orig_argv)]
-    assert handlers(site) == ["a:version_1"]
+    assert site.handlers() == ["a:version_1"]

@@ -2,15 +2,15 @@
 """Commands that have commands."""
 
 import re
-from collections.abc import Callable
 
 import click
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from slurmhooks._version import __version__
 from slurmhooks.cli import HEADINGS, main, modules
 from slurmhooks.cli.groups import FORMER, Group
+from tests.unit.cli.conftest import Call
 
 
 @pytest.mark.parametrize(
@@ -21,9 +21,7 @@ from slurmhooks.cli.groups import FORMER, Group
         (("rules", "explian"), "explian", "explain"),
     ],
 )
-def test_an_unknown_command_names_those_like_it(
-    run: Callable[..., Result], words: tuple[str, ...], wrong: str, right: str
-) -> None:
+def test_an_unknown_command_names_those_like_it(run: Call, words: tuple[str, ...], wrong: str, right: str) -> None:
     """A misspelt command is wrong use, and the message has the right one."""
     result = run(*words)
     assert result.exit_code == 2
@@ -31,7 +29,7 @@ def test_an_unknown_command_names_those_like_it(
 
 
 @pytest.mark.parametrize(("words", "now"), FORMER.items())
-def test_a_former_command(run: Callable[..., Result], words: str, now: str) -> None:
+def test_a_former_command(run: Call, words: str, now: str) -> None:
     """A former command is wrong use, the message names commands that do its work, and help does not list it."""
     *groups, name = words.split()
     result = run(*groups, name, "--help")

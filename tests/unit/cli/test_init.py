@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import click
 import pytest
-from click.testing import Result
 
 from slurmhooks import cli
 from slurmhooks.cli import commands
+from tests.unit.cli.conftest import Call
 
 HEAVY = ("pydantic", "rich", "structlog", "asyncio", "lupa", "cffi")
 
@@ -32,7 +31,7 @@ def test_help_imports_no_verb() -> None:
     assert "Compile the plugins" in done.stdout
 
 
-def test_every_verb_is_a_command_with_a_summary(run: Callable[..., Result]) -> None:
+def test_every_verb_is_a_command_with_a_summary(run: Call) -> None:
     """Every module of the package is a command with a summary."""
     group = cli.main
     assert isinstance(group, cli.Commands)
@@ -44,12 +43,12 @@ def test_every_verb_is_a_command_with_a_summary(run: Callable[..., Result]) -> N
         assert cli.summary(name).endswith(".")
 
 
-def test_unknown_verb_is_wrong_use(run: Callable[..., Result]) -> None:
+def test_unknown_verb_is_wrong_use(run: Call) -> None:
     """An unknown command ends with exit code 2."""
     assert run("nonsense").exit_code == 2
 
 
-def test_helpers_are_no_verbs(run: Callable[..., Result]) -> None:
+def test_helpers_are_no_verbs(run: Call) -> None:
     """A module outside of the package of commands cannot be called."""
     assert run("slurm").exit_code == 2
     assert "toolchain" not in run("--help").output
@@ -65,23 +64,20 @@ def test_trailing_underscore_frees_a_keyword(tmp_path: Path, monkeypatch: pytest
     assert group.get_command(click.Context(group), "try") is not None
 
 
-def test_full_disk_is_a_finding(run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_full_disk_is_a_finding(run: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A file that cannot be written results in one line and exit code 1, not in a traceback."""
     source = 'import click\n@click.command()\ndef command(): raise OSError(28, "No space left on device", "/x")\n'
     (tmp_path / "full.py").write_text(source)
     only(tmp_path, monkeypatch)
-    result = run("full")
-    assert result.exit_code == 1
+    result = run.refused("full")
     assert result.stderr == "error: /x: No space left on device\n"
 
 
-def test_a_lost_current_folder(tmp_path: Path, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_current_folder(tmp_path: Path, run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """A deleted current folder is a finding with a remedy."""
     lost = tmp_path / "lost"
     lost.mkdir()
     monkeypatch.chdir(lost)
     lost.rmdir()
     for verb in (("check", "--sysconfdir", "etc"), ("build", "--output", "x")):
-        result = run(*verb)
-        assert result.exit_code == 1
-        assert "the current folder no longer exists: cd to another one" in result.output
+        run.refused(*verb, says="the current folder no longer exists: cd to another one")

@@ -3,22 +3,20 @@
 
 import os
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 
 from slurmhooks.cli import build_record
 
-from .conftest import Site
-
-Run = Callable[..., Result]
+from .conftest import Call, Site
 
 
 @pytest.mark.parametrize("is_set", [False, True])
-def test_an_upgrade_that_would_end_all_service(run: Run, site: Site, build: Path, tmp_path: Path, is_set: bool) -> None:
+def test_an_upgrade_that_would_end_all_service(
+    run: Call, site: Site, build: Path, tmp_path: Path, is_set: bool
+) -> None:
     """If plugins of another release are there, and what is in force does not load with the new one, nothing changes.
 
     Each former word is named with the new one. What is named instead must load, and is in force afterwards.
@@ -27,7 +25,7 @@ def test_an_upgrade_that_would_end_all_service(run: Run, site: Site, build: Path
     site.file("@hook.job_submit\ndef one(job): pass\n")
     toml = site.etc / "slurmhooks.toml"
     if is_set:
-        assert run("deploy", "--sysconfdir", site.etc).exit_code == 0
+        assert site.call("deploy").exit_code == 0
         toml = Path(os.path.realpath(site.etc / "slurmhooks.set")) / "slurmhooks.toml"
         toml.chmod(0o644)
     right = toml.read_text()
@@ -40,16 +38,13 @@ def test_an_upgrade_that_would_end_all_service(run: Run, site: Site, build: Path
     (copy / "slurmhooks.toml").write_text("[job_end]\n")
     before = {path: path.read_bytes() for path in site.plugins.rglob("*") if path.is_file()}
     for options, former in (((), "policies"), ((), "priority"), (("--deploy", copy), "job_end")):
-        result = run(*words, *options)
-        assert result.exit_code == 1, result.output
-        assert f": {former}: is called [" in result.output
+        result = run.refused(*words, *options, says=f": {former}: is called [")
         assert "reload" not in result.output
         assert f"'slurmhooks install --from {build}" in result.output
         assert before == {path: path.read_bytes() for path in site.plugins.rglob("*") if path.is_file()}
     right += "# changed\n"
     (copy / "slurmhooks.toml").write_text(right)
-    result = run(*words, "--deploy", copy)
-    assert result.exit_code == 0, result.output
+    run.passed(*words, "--deploy", copy)
     assert (site.etc / "slurmhooks.set" / "slurmhooks.toml").read_text() == right
     installed = build_record.BuildRecord.load(site.plugins)
     assert installed is not None
@@ -57,11 +52,10 @@ def test_an_upgrade_that_would_end_all_service(run: Run, site: Site, build: Path
     assert run(*words).exit_code == 0
 
 
-def test_only_an_upgrade_needs_what_loads(run: Run, site: Site, build: Path) -> None:
+def test_only_an_upgrade_needs_what_loads(site: Site, build: Path) -> None:
     """Plugins of the same release are replaced, as after an upgrade of Slurm, whatever the state of the sources is."""
     site.deploy()
     site.file("def (")
     (site.plugins / "spank_python.so").unlink()
-    result = run("install", "--from", build, "--plugin-dir", site.plugins, "--sysconfdir", site.etc)
-    assert result.exit_code == 0, result.output
+    site.passed("install", "--from", build, "--plugin-dir", site.plugins)
     assert (site.plugins / "spank_python.so").exists()

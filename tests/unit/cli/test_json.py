@@ -28,8 +28,7 @@ def test_commands_with_documents() -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_schema(run: Call, name: str) -> None:
     """The command schema prints the schema of a document; the descriptions of keys are in it."""
-    result = run("schema", *name.split())
-    assert result.exit_code == 0
+    result = run.passed("schema", *name.split())
     assert json.loads(result.stdout) == schema.schema_of(COMMANDS[name])
     assert "Attributes:" not in result.stdout
 
@@ -55,8 +54,7 @@ def test_commands_without_documents(run: Call, words: str) -> None:
 def test_an_invalid_configuration_is_a_document(run: Call, tmp_path: Path, command: str) -> None:
     """Every command reports what is wrong in slurmhooks.toml, and where."""
     (tmp_path / "slurmhooks.toml").write_text("[hooks\n")
-    result = run(*command.split(), "--sysconfdir", tmp_path, "--json")
-    assert result.exit_code == 1
+    result = run.refused(*command.split(), "--sysconfdir", tmp_path, "--json")
     (finding,) = json.loads(result.stdout)["findings"]
     assert f"{tmp_path}/slurmhooks.toml" in finding
     assert f"error: {finding}" in result.stderr

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``slurmhooks off`` and ``on``: handlers are switched off in what is in force, whatever the sources look like."""
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from slurmhooks.cli.bundles import switches
 from tests.cluster.turns import moved_from
-from tests.unit.cli.deploying import handlers
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Call, Site
@@ -38,84 +36,75 @@ hook.spank.task_exit(lambda spank: None)
 RULE = '[hooks]\npaths = ["hooks.d/*.py"]\n[[rule]]\nrule = "require_time"\n'
 
 
-def call(site: "Site", run: "Call", *words: object) -> Any:
-    """Run a command that must succeed; return its report."""
-    result = run(*words, "--sysconfdir", site.etc, "--json")
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
-
-
-def enforced(site: "Site", run: "Call") -> list[str]:
+def enforced(site: "Site") -> list[str]:
     """Return the labels of the handlers that run."""
-    return sorted(row["handler"] for row in call(site, run, "check")["handlers"] if row["mode"] != "off")
+    return sorted(row["handler"] for row in site.report("check")["handlers"] if row["mode"] != "off")
 
 
-def test_off_and_on(site: "Site", run: "Call") -> None:
+def test_off_and_on(site: "Site") -> None:
     """Handlers are switched off one after the other, or all of them, with broken sources; `on` brings all back."""
     hook_file = site.file(TEXT)
-    call(site, run, "deploy")
+    site.report("deploy")
     hook_file.write_text("def (")
     labels = ["a:limits", "a:limits", "a:launch", "a:launch", "a:<lambda>"]
-    assert sorted(handlers(site)) == sorted(labels)
-    call(site, run, "off", "a:limits")
-    assert enforced(site, run) == sorted(labels[2:])
-    call(site, run, "off", "a:launch")
-    assert enforced(site, run) == ["a:<lambda>"]
-    refused = run("off", "a:<lambda>", "--sysconfdir", site.etc)
-    assert refused.exit_code == 1
-    assert "a:<lambda> cannot be switched off alone: 'slurmhooks off --all'" in refused.output
-    call(site, run, "off", "--all")
-    assert handlers(site) == []
+    assert sorted(site.handlers()) == sorted(labels)
+    site.report("off", "a:limits")
+    assert enforced(site) == sorted(labels[2:])
+    site.report("off", "a:launch")
+    assert enforced(site) == ["a:<lambda>"]
+    site.refused("off", "a:<lambda>", says="a:<lambda> cannot be switched off alone: 'slurmhooks off --all'")
+    site.report("off", "--all")
+    assert site.handlers() == []
     assert "switched off" not in hook_file.read_text()
-    call(site, run, "on")
-    assert sorted(handlers(site)) == sorted(labels)
-    refused = run("on", "--sysconfdir", site.etc)
+    site.report("on")
+    assert sorted(site.handlers()) == sorted(labels)
+    refused = site.call("on")
     assert (refused.exit_code, refused.output) == (1, "error: nothing is switched off\n")
 
 
 @pytest.mark.parametrize("labels", moved_from(1, [["a:limits"], ["a:limits", "a:launch"]]))
-def test_back_after_on(site: "Site", run: "Call", labels: list[str]) -> None:
+def test_back_after_on(site: "Site", labels: list[str]) -> None:
     """After handlers were off and on again, `rollback` goes back to what was in force before all that."""
     site.file("@hook.job_submit\ndef first(job): pass\n")
-    call(site, run, "deploy")
+    site.report("deploy")
     site.file(TEXT)
-    second = call(site, run, "deploy")
+    second = site.report("deploy")
     for label in labels:
-        call(site, run, "off", label)
-    assert call(site, run, "on")["bundle"] == second["bundle"]
-    assert call(site, run, "rollback")["bundle"] == second["before"]
-    assert handlers(site) == ["a:first"]
+        site.report("off", label)
+    assert site.report("on")["bundle"] == second["bundle"]
+    assert site.report("rollback")["bundle"] == second["before"]
+    assert site.handlers() == ["a:first"]
 
 
-def test_back_after_on_of_a_set_deployed_twice(site: "Site", run: "Call") -> None:
+def test_back_after_on_of_a_set_deployed_twice(site: "Site") -> None:
     """`rollback` goes back to the set before the last deployment, not before an earlier one of the same files."""
     sources = ["@hook.job_submit\ndef first(job): pass\n", TEXT]
     for text in (*sources, sources[0]):
         site.file(text)
-        last = call(site, run, "deploy")
-    call(site, run, "off", "--all")
-    assert call(site, run, "on")["bundle"] == last["bundle"]
-    assert call(site, run, "rollback")["bundle"] == last["before"]
+        last = site.report("deploy")
+    site.report("off", "--all")
+    assert site.report("on")["bundle"] == last["bundle"]
+    assert site.report("rollback")["bundle"] == last["before"]
 
 
 @pytest.mark.parametrize("undone", moved_from(1, [["off", "a:launch"], ["off", "--all"]]))
-def test_on_after_back(site: "Site", run: "Call", undone: list[str]) -> None:
+def test_on_after_back(site: "Site", undone: list[str]) -> None:
     """If `rollback` goes back to a set with handlers that are off, `on` brings them back; further back none are off."""
     site.file(TEXT)
-    call(site, run, "deploy")
-    before = enforced(site, run)
-    call(site, run, "off", "a:limits")
-    off = enforced(site, run)
+    site.report("deploy")
+    before = enforced(site)
+    site.report("off", "a:limits")
+    off = enforced(site)
     assert before != off
-    call(site, run, *undone)
-    call(site, run, "rollback")
-    assert enforced(site, run) == off
-    call(site, run, "on")
-    assert enforced(site, run) == before
-    assert "nothing is switched off" in run("on", "--sysconfdir", site.etc).output
-    call(site, run, "off", "a:limits")
-    call(site, run, "rollback")
-    assert "nothing is switched off" in run("on", "--sysconfdir", site.etc).output
+    site.report(*undone)
+    site.report("rollback")
+    assert enforced(site) == off
+    site.report("on")
+    assert enforced(site) == before
+    assert "nothing is switched off" in site.call("on").output
+    site.report("off", "a:limits")
+    site.report("rollback")
+    assert "nothing is switched off" in site.call("on").output
 
 
 @pytest.mark.parametrize("end", [b"\r", b"\r\n", b"\r\r\n"])
@@ -126,13 +115,13 @@ def test_ends_of_lines_of_other_systems(end: bytes) -> None:
     assert left == text.replace(b"@", b"# switched off: @").replace(b"\n", end)
 
 
-def test_lines_keep_their_numbers(site: "Site", run: "Call") -> None:
+def test_lines_keep_their_numbers(site: "Site") -> None:
     """The remaining handlers are at the lines that the source has, as messages name them."""
     site.file(TEXT)
-    call(site, run, "deploy")
-    before = {row["handler"]: row["where"].rpartition(":")[2] for row in call(site, run, "check")["handlers"]}
-    call(site, run, "off", "a:launch")
-    after = {row["handler"]: row["where"].rpartition(":")[2] for row in call(site, run, "check")["handlers"]}
+    site.report("deploy")
+    before = {row["handler"]: row["where"].rpartition(":")[2] for row in site.report("check")["handlers"]}
+    site.report("off", "a:launch")
+    after = {row["handler"]: row["where"].rpartition(":")[2] for row in site.report("check")["handlers"]}
     assert after == {label: number for label, number in before.items() if label != "a:launch"}
 
 
@@ -151,18 +140,18 @@ def test_lines_keep_their_numbers(site: "Site", run: "Call") -> None:
         ],
     ),
 )
-def test_a_rule_of_slurmhooks_toml(site: "Site", run: "Call", mode: str) -> None:
+def test_a_rule_of_slurmhooks_toml(site: "Site", mode: str) -> None:
     """A ready-made rule gets the mode "off", whatever mode it had, and however the file says so."""
     (site.etc / "slurmhooks.toml").write_text(f"\ufeff{RULE}{mode}", newline="")
-    call(site, run, "deploy")
-    label = call(site, run, "check")["handlers"][0]["handler"]
-    call(site, run, "off", label)
-    assert {row["mode"] for row in call(site, run, "check")["handlers"]} == {"off"}
-    call(site, run, "on")
-    assert {row["mode"] for row in call(site, run, "check")["handlers"]} == {"observe"}
+    site.report("deploy")
+    label = site.report("check")["handlers"][0]["handler"]
+    site.report("off", label)
+    assert {row["mode"] for row in site.report("check")["handlers"]} == {"off"}
+    site.report("on")
+    assert {row["mode"] for row in site.report("check")["handlers"]} == {"observe"}
 
 
-def test_lines_of_plugstack(site: "Site", run: "Call") -> None:
+def test_lines_of_plugstack(site: "Site") -> None:
     """Without any handlers, lines of plugstack.conf that name files or a configuration load; no source is written."""
     site.file("@hook.spank.init\ndef launch(spank): pass\n")
     (site.etc / "slurmhooks.toml").write_text("")
@@ -171,16 +160,16 @@ def test_lines_of_plugstack(site: "Site", run: "Call") -> None:
     names = ("config=other.toml", f"config={other}", "config=./other.toml", f"config=/{site.etc}/./other.toml")
     for line in ("hooks.d/*.py", *names):
         site.plugstack(f"required spank_python.so {line}")
-        call(site, run, "deploy")
-        assert handlers(site) == ["a:launch"]
-        call(site, run, "off", "--all")
-        assert handlers(site) == []
+        site.report("deploy")
+        assert site.handlers() == ["a:launch"]
+        site.report("off", "--all")
+        assert site.handlers() == []
         assert other.read_text() == '[hooks]\npaths = ["hooks.d/*.py"]\n'
-        call(site, run, "on")
-        assert handlers(site) == ["a:launch"]
+        site.report("on")
+        assert site.handlers() == ["a:launch"]
 
 
-def test_functions_of_the_same_name(site: "Site", run: "Call") -> None:
+def test_functions_of_the_same_name(site: "Site") -> None:
     """Of functions that only their qualified names tell apart, one is switched off."""
     site.file(
         "def make():\n    @hook.spank.init\n    def check(spank): pass\n"
@@ -188,12 +177,12 @@ def test_functions_of_the_same_name(site: "Site", run: "Call") -> None:
         "            @hook.spank.init\n            def check(spank): pass\n"
         "@hook.spank.exit\ndef check(spank): pass\nmake()\nOther.make()\n"
     )
-    call(site, run, "deploy")
+    site.report("deploy")
     labels = ["a:check", "a:Other.make.<locals>.check", "a:make.<locals>.check"]
-    assert sorted(handlers(site)) == sorted(labels)
+    assert sorted(site.handlers()) == sorted(labels)
     while labels:
-        call(site, run, "off", labels.pop())
-        assert sorted(handlers(site)) == sorted(labels)
+        site.report("off", labels.pop())
+        assert sorted(site.handlers()) == sorted(labels)
 
 
 @pytest.mark.parametrize(
@@ -207,19 +196,18 @@ def test_functions_of_the_same_name(site: "Site", run: "Call") -> None:
         ),
     ],
 )
-def test_what_cannot_be_switched_off_alone(site: "Site", run: "Call", rest: str, why: str) -> None:
+def test_what_cannot_be_switched_off_alone(site: "Site", rest: str, why: str) -> None:
     """A handler is not switched off if another one goes with it, or if it runs all the same; then nothing changes."""
     site.file(f"@hook.spank.init\ndef launch(spank): pass\n{rest}")
-    call(site, run, "deploy")
-    before = handlers(site)
-    result = run("off", "a:launch", "--sysconfdir", site.etc)
-    assert result.exit_code == 1
-    assert f"a:launch cannot be switched off alone: 'slurmhooks off --all' switches off all: {why}" in result.output
-    assert handlers(site) == before
+    site.report("deploy")
+    before = site.handlers()
+    refused = f"a:launch cannot be switched off alone: 'slurmhooks off --all' switches off all: {why}"
+    site.refused("off", "a:launch", says=refused)
+    assert site.handlers() == before
 
 
 @pytest.mark.parametrize("line", moved_from(1, ["", " hooks.d/*.py", " config=other.toml"]))
-def test_a_required_handler(site: "Site", run: "Call", line: str) -> None:
+def test_a_required_handler(site: "Site", line: str) -> None:
     """A handler that configurations require, or give a mode, is not required once it is switched off."""
     text = '[hooks]\npaths = ["hooks.d/*.py"]\nrequire = ["a:mixed", "a:other"{}]\n'
     (site.etc / "slurmhooks.toml").write_text(
@@ -231,41 +219,38 @@ def test_a_required_handler(site: "Site", run: "Call", line: str) -> None:
         "@hook.spank.init\n@hook.job_submit\ndef mixed(): pass\n@hook.spank.exit\ndef other(spank): pass\n"
     )
     site.plugstack(f"required spank_python.so{line}")
-    call(site, run, "deploy")
-    call(site, run, "off", "a:mixed")
-    assert sorted(handlers(site)) == ["a:limits", "a:other"]
-    call(site, run, "off", "a:other")
-    assert handlers(site) == ["a:limits"]
-    call(site, run, "off", "a:limits")
-    assert enforced(site, run) == []
+    site.report("deploy")
+    site.report("off", "a:mixed")
+    assert sorted(site.handlers()) == ["a:limits", "a:other"]
+    site.report("off", "a:other")
+    assert site.handlers() == ["a:limits"]
+    site.report("off", "a:limits")
+    assert enforced(site) == []
 
 
-def test_a_line_without_its_files(site: "Site", run: "Call") -> None:
+def test_a_line_without_its_files(site: "Site") -> None:
     """Where somebody has edited plugstack.conf, handlers can be switched off, and rollback works; notes say so."""
     (site.etc / "slurmhooks.toml").write_text("")
     site.file("@hook.spank.init\ndef launch(spank): pass\n@hook.spank.exit\ndef leave(spank): pass\n")
     site.plugstack("required spank_python.so hooks.d/*.py")
-    call(site, run, "deploy")
+    site.report("deploy")
     site.plugstack("required spank_python.so hooks.d/*.py", "required spank_python.so config=other.toml")
     lacking = "plugstack.conf: config=other.toml: the set in force does not have it"
     for words in (["off", "a:launch"], ["rollback"], ["off", "--all"], ["on"]):
-        assert lacking in "".join(call(site, run, *words)["notes"])
+        assert lacking in "".join(site.report(*words)["notes"])
     assert lacking in "".join(site.found())
-    assert sorted(handlers(site)) == ["a:launch", "a:leave"]
+    assert sorted(site.handlers()) == ["a:launch", "a:leave"]
 
 
-def test_what_is_refused(site: "Site", run: "Call") -> None:
+def test_what_is_refused(site: "Site") -> None:
     """A label that no handler has is refused, with those that exist; so is neither a label nor --all, or both."""
     site.file(TEXT)
-    result = run("off", "--all", "--sysconfdir", site.etc)
-    assert (result.exit_code, "nothing is in force that could be switched off" in result.output) == (1, True)
-    call(site, run, "deploy")
-    result = run("off", "a:none", "--sysconfdir", site.etc)
-    assert result.exit_code == 1
-    assert "no handler 'a:none' is in force; handlers: a:limits, a:launch, a:<lambda>" in result.output
-    assert run("off", "--sysconfdir", site.etc).exit_code == 2
-    assert run("off", "--all", "a:limits", "--sysconfdir", site.etc).exit_code == 2
-    assert run("on", "--sysconfdir", site.etc).exit_code == 1
+    site.refused("off", "--all", says="nothing is in force that could be switched off")
+    site.report("deploy")
+    site.refused("off", "a:none", says="no handler 'a:none' is in force; handlers: a:limits, a:launch, a:<lambda>")
+    assert site.call("off").exit_code == 2
+    assert site.call("off", "--all", "a:limits").exit_code == 2
+    assert site.call("on").exit_code == 1
 
 
 def test_a_folder_that_is_missing(site: "Site", run: "Call", monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,5 +258,4 @@ def test_a_folder_that_is_missing(site: "Site", run: "Call", monkeypatch: pytest
     site.file(TEXT)
     monkeypatch.setenv("SLURM_CONF", str(site.etc / "gone" / "slurm.conf"))
     for words in (("off", "--all"), ("deploy", site.etc)):
-        result = run(*words)
-        assert (result.exit_code, f"{site.etc / 'gone'} does not exist" in result.output) == (1, True), result.output
+        run.refused(*words, says=f"{site.etc / 'gone'} does not exist")

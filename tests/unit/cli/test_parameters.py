@@ -4,17 +4,16 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 from click.core import ParameterSource
-from click.testing import Result
 
 from slurmhooks.cli import main, parameters
 from tests.sets import put_in_force
-from tests.unit.cli.conftest import Site
+from tests.unit.cli.conftest import Call, Site
 
 BUILD = "build"
 """Its option says what the plugins use where SLURM_CONF is not set."""
@@ -86,7 +85,7 @@ def test_the_file_of_a_folder(
     assert os.environ["SLURM_CONF"] == used.replace("HERE", str(tmp_path))
 
 
-def test_what_commands_do_with_it(site: Site, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_commands_do_with_it(site: Site, run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hook files, PluginDir and plugstack.conf are those of the configuration that SLURM_CONF names."""
     hook_file = site.hooks / "named.py"
     hook_file.write_text("from slurmhooks import hook\n\n@hook.job_submit\ndef by_variable(job): pass\n")

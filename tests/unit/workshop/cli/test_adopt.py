@@ -11,6 +11,7 @@ from click.testing import Result
 
 from slurmhooks.cli import slurm
 from slurmhooks.lua import finding
+from tests.unit.cli.conftest import Call
 from tests.unit.workshop.replay.recordings import record
 
 pytestmark = pytest.mark.slow
@@ -45,7 +46,7 @@ def no_slurm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def adopt(run: Callable[..., Result], tmp_path: Path) -> Callable[..., Result]:
+def adopt(run: Call, tmp_path: Path) -> Callable[..., Result]:
     """Return a function that runs the command for 24.11, few requests and a folder of its own."""
 
     def adopt(script: str, *words: str, name: str = "job_submit.lua") -> Result:

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 
 from slurmhooks.handlers import loader
+from tests.unit.cli.conftest import Call
 
 SPANK = """
 function greeted(val, optarg, remote) SPANK.log_info("%s", optarg) end
@@ -36,7 +35,7 @@ function slurm_cli_post_submit(offset, jobid, stepid) return slurm.SUCCESS end
 """
 
 
-def test_options_of_commands(run: Callable[..., Result], tmp_path: Path) -> None:
+def test_options_of_commands(run: Call, tmp_path: Path) -> None:
     """For a cli_filter.lua, functions, options and helpers are shown with their Python equivalents."""
     script = tmp_path / "cli_filter.lua"
     script.write_text(CLI_FILTER)
@@ -46,7 +45,7 @@ def test_options_of_commands(run: Callable[..., Result], tmp_path: Path) -> None
         assert text in shown
 
 
-def test_each_kind_of_script_has_a_skeleton_that_loads(run: Callable[..., Result], tmp_path: Path) -> None:
+def test_each_kind_of_script_has_a_skeleton_that_loads(run: Call, tmp_path: Path) -> None:
     """For job_submit.lua, spank-lua and scrun.lua, slurmhooks loads the resulting hook file."""
     job = "function slurm_job_submit(d, parts, uid) d.comment = parts.debug.name return slurm.ERROR end\\n"
     for name, text, hook in (
@@ -57,15 +56,14 @@ def test_each_kind_of_script_has_a_skeleton_that_loads(run: Callable[..., Result
     ):
         script = tmp_path / name
         script.write_text(text)
-        done = run("adopt", "--port", str(script))
-        assert done.exit_code == 0, done.output
+        done = run.passed("adopt", "--port", str(script))
         ported = tmp_path / f"ported_{name.removesuffix('.lua')}.py"
         ported.write_text(done.stdout)
         registry = loader.load([loader.Source(path=str(ported))])
         assert [handler.label for handler in registry.handlers(hook)]
 
 
-def test_what_a_script_uses_is_listed_with_lines(run: Callable[..., Result], tmp_path: Path) -> None:
+def test_what_a_script_uses_is_listed_with_lines(run: Call, tmp_path: Path) -> None:
     """Each use is shown with its lines, and with the equivalent in Python."""
     script = tmp_path / "spank.lua"
     script.write_text(SPANK)
@@ -89,7 +87,7 @@ end
 """
 
 
-def test_options_of_a_script_become_options_of_the_skeleton(run: Callable[..., Result], tmp_path: Path) -> None:
+def test_options_of_a_script_become_options_of_the_skeleton(run: Call, tmp_path: Path) -> None:
     """Tables are found where they are registered, and in variables."""
     script = tmp_path / "spank.lua"
     script.write_text(REGISTERS)
@@ -99,16 +97,14 @@ def test_options_of_a_script_become_options_of_the_skeleton(run: Callable[..., R
 
 
 @pytest.mark.parametrize("content", [b"print(1)\n", b'print("a)\n', bytes(range(256))])
-def test_a_file_that_is_no_such_script_is_a_finding(run: Callable[..., Result], tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_such_script_is_a_finding(run: Call, tmp_path: Path, content: bytes) -> None:
     """The exit code is 1, and the error says what was looked for."""
     script = tmp_path / "other.lua"
     script.write_bytes(content)
-    done = run("adopt", "--port", str(script))
-    assert done.exit_code == 1
-    assert "defines no function that Slurm calls" in done.output
+    run.refused("adopt", "--port", str(script), says="defines no function that Slurm calls")
 
 
-def test_pipes(run: Callable[..., Result], tmp_path: Path) -> None:
+def test_pipes(run: Call, tmp_path: Path) -> None:
     """A script may come from a pipe; nothing waits for somebody who writes to a FIFO."""
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)

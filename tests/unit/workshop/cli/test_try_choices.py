@@ -7,7 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from slurmhooks.cli import main
-from tests.unit.workshop.cli.try_site import Run, answer
+from tests.unit.cli.conftest import Call
+from tests.unit.workshop.cli.try_site import answer
 
 ASSOCIATIONS = """#!/bin/sh
 case "$*" in
@@ -31,7 +32,9 @@ esac
         ("-q mine", "mine"),
     ],
 )
-def test_default_qos(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str, seen: str | None) -> None:
+def test_default_qos(
+    run: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str, seen: str | None
+) -> None:
     """The default QOS is that of the association that the job would have; where it is not certain, a note says so."""
     folder = tmp_path / "bin"
     folder.mkdir()

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.cli.conftest import Site
-from tests.unit.workshop.cli.try_site import Run, answer
+from tests.unit.cli.conftest import Call, Site
+from tests.unit.workshop.cli.try_site import answer
 
 HOOK = """
 from slurmhooks import Reject, hook
@@ -27,10 +27,9 @@ def configured(folder: Path, more: str = "") -> Path:
     return folder
 
 
-def test_all_checks_run(run: Run, tmp_path: Path) -> None:
+def test_all_checks_run(run: Call, tmp_path: Path) -> None:
     """Each check has a row; the reason is that of the checks that are enforced."""
-    result = run("try", "health", "--sysconfdir", configured(tmp_path), "--node", "n5", "--json")
-    assert result.exit_code == 1, result.output
+    result = run.refused("try", "health", "--sysconfdir", configured(tmp_path), "--node", "n5", "--json")
     found = answer(result)
     assert [(row["check"], row["mode"], row["result"]) for row in found["checks"]] == [
         ("space /", "enforce", "passed"),
@@ -40,7 +39,7 @@ def test_all_checks_run(run: Run, tmp_path: Path) -> None:
     assert found["reason"] == "no scratch on n5"
 
 
-def test_checks_of_other_nodes_do_not_run(run: Run, tmp_path: Path) -> None:
+def test_checks_of_other_nodes_do_not_run(run: Call, tmp_path: Path) -> None:
     """A check that names nodes has a row only for these."""
     folder = configured(tmp_path)
     (folder / "scratch.py").write_text(HOOK.replace("fails=3", 'nodes="gpu*"'))
@@ -51,11 +50,10 @@ def test_checks_of_other_nodes_do_not_run(run: Run, tmp_path: Path) -> None:
         assert len(answer(result)["checks"]) == rows
 
 
-def test_one_context(run: Run, tmp_path: Path) -> None:
+def test_one_context(run: Call, tmp_path: Path) -> None:
     """Checks for other contexts do not run; people read the same as programs."""
     arguments = ("--sysconfdir", configured(tmp_path), "--node", "n5")
-    result = run("try", "health", *arguments, "--context", "cycle")
-    assert result.exit_code == 0, result.output
+    result = run.passed("try", "health", *arguments, "--context", "cycle")
     assert "n5 would not be drained" in result.stdout
     assert "scratch:scratch" not in result.stdout
     result = run("try", "health", *arguments)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.workshop.cli.try_site import Run
+from tests.unit.cli.conftest import Call
 
 FILTERS = """
 from slurmhooks import Reject, hook, log
@@ -25,7 +25,7 @@ def account(options):
 """
 
 
-def test_the_options_of_a_command(run: Run, tmp_path: Path) -> None:
+def test_the_options_of_a_command(run: Call, tmp_path: Path) -> None:
     """setup_defaults runs before pre_submit, which sees the user's options; the exit code shows the outcome."""
     path = tmp_path / "filters.py"
     path.write_text(FILTERS)
@@ -36,8 +36,7 @@ def test_the_options_of_a_command(run: Run, tmp_path: Path) -> None:
     assert found["setup_defaults"]["user_messages"] == ["sbatch True", "sbatch False"]
     assert found["pre_submit"]["changes"] == {"time": "00:05:00"}
     assert found["pre_submit"]["log"] == ["info: here argv=('job.sh', '--x')"]
-    done = run(*common[:-1], "salloc")
-    assert (done.exit_code, "pre_submit: refused: no account" in done.output) == (1, True)
+    run.refused(*common[:-1], "salloc", says="pre_submit: refused: no account")
     for words, text in (
         (("srun", "--", "-n"), "-n needs an argument"),
         (("srun", "--", "-a", "1"), "srun has no option -a"),
@@ -50,7 +49,7 @@ def test_the_options_of_a_command(run: Run, tmp_path: Path) -> None:
         assert (done.exit_code, text in done.output) == (2, True), done.output
 
 
-def test_texts_of_slurm(run: Run, tmp_path: Path) -> None:
+def test_texts_of_slurm(run: Call, tmp_path: Path) -> None:
     """Defaults and options without a value, whose texts Slurm's parser may not read, reach pre_submit."""
     path = tmp_path / "filters.py"
     path.write_text(
@@ -59,8 +58,7 @@ def test_texts_of_slurm(run: Run, tmp_path: Path) -> None:
         "@hook.cli_filter.pre_submit\ndef p(options):\n    log.user(f'{options.given} {options.min_mem_per_node}')\n"
     )
     words = ("--priority=TOP", "--exclusive", "--quiet", "--time=6")
-    done = run("try", "cli_filter", "--hooks", path, "--json", "sbatch", "--", *words)
-    assert done.exit_code == 0, done.output
+    done = run.passed("try", "cli_filter", "--hooks", path, "--json", "sbatch", "--", *words)
     assert json.loads(done.stdout)["pre_submit"]["user_messages"] == [
         "{'exclusive': 'exclusive', 'mem': '0?', 'no-kill': 'unset', 'priority': '-3', 'quiet': '1',"
         " 'time': '00:06:00'} 0"
@@ -85,13 +83,12 @@ def tell(spank):
 """
 
 
-def test_a_launch(run: Run, tmp_path: Path) -> None:
+def test_a_launch(run: Call, tmp_path: Path) -> None:
     """`try spank` shows what an option does to tasks, prolog and epilog, or where the launch fails and why."""
     path = tmp_path / "launched.py"
     path.write_text(LAUNCHED)
     common = ("try", "spank", "--hooks", path)
-    done = run(*common, "--tasks", "2", "--", "--gpu-mode=a", "hostname", "-f")
-    assert done.exit_code == 0, done.output
+    done = run.passed(*common, "--tasks", "2", "--", "--gpu-mode=a", "hostname", "-f")
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
     assert lines[:3] == ["accepted", "to the user:", "as you like"]
     assert {"task 0 MODE a0", "task 1 MODE a1", "task 1 runs hostname -f", "prolog, epilog SPANK_MODE a"} < set(lines)
@@ -109,7 +106,7 @@ def test_a_launch(run: Run, tmp_path: Path) -> None:
         assert (done.exit_code, text in done.output) == (2, True), done.output
 
 
-def test_no_launch(run: Run, tmp_path: Path) -> None:
+def test_no_launch(run: Call, tmp_path: Path) -> None:
     """Without a handler of SPANK there is nothing to run."""
     path = tmp_path / "filters.py"
     path.write_text(FILTERS)
@@ -117,7 +114,7 @@ def test_no_launch(run: Run, tmp_path: Path) -> None:
     assert (done.exit_code, "Error: the hook files have no handler of SPANK" in done.output) == (2, True), done.output
 
 
-def test_options_of_srun(run: Run, tmp_path: Path) -> None:
+def test_options_of_srun(run: Call, tmp_path: Path) -> None:
     """As in srun, options may be abbreviated, and short ones joined; a note names those without effect."""
     path = tmp_path / "launched.py"
     path.write_text(LAUNCHED)
@@ -145,7 +142,7 @@ LINES = {
 }
 
 
-def test_lines_of_plugstack_conf(run: Run, tmp_path: Path) -> None:
+def test_lines_of_plugstack_conf(run: Call, tmp_path: Path) -> None:
     """The hook files are those of the lines of plugstack.conf, with their arguments, in their order."""
     for name, text in LINES.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -179,7 +176,7 @@ def test_lines_of_plugstack_conf(run: Run, tmp_path: Path) -> None:
     assert run(*common, "--arg", "p").exit_code == 2
 
 
-def test_lua_scripts_are_not_tried(run: Run, tmp_path: Path) -> None:
+def test_lua_scripts_are_not_tried(run: Call, tmp_path: Path) -> None:
     """A note names each Lua script of SPANK that Slurm would run and `try` leaves out, also where options are read."""
     (tmp_path / "hooks.py").write_text(FILTERS)
     (tmp_path / "site.lua").write_text("function slurm_spank_task_init(spank) return -1 end\n")
@@ -203,7 +200,7 @@ def pre(options):
 """
 
 
-def test_options_of_spank_and_of_the_script(run: Run, tmp_path: Path) -> None:
+def test_options_of_spank_and_of_the_script(run: Call, tmp_path: Path) -> None:
     """cli_filter sees the options of SPANK plugins, and those of the script's #SBATCH lines, as in sbatch."""
     path, script = tmp_path / "cli.py", tmp_path / "job.sh"
     path.write_text(SPANK_IN_CLI)
@@ -211,8 +208,7 @@ def test_options_of_spank_and_of_the_script(run: Run, tmp_path: Path) -> None:
     common = ("try", "cli_filter", "--hooks", path, "--json")
 
     def seen(*words: object) -> str:
-        done = run(*common, *words)
-        assert done.exit_code == 0, done.output
+        done = run.passed(*common, *words)
         text: str = json.loads(done.stdout)["pre_submit"]["log"][0]
         return text
 
@@ -230,7 +226,7 @@ def test_options_of_spank_and_of_the_script(run: Run, tmp_path: Path) -> None:
     assert (done.exit_code, "none.sh: No such file or directory: its options are not read" in done.output) == (0, True)
 
 
-def test_components_and_variables(run: Run, tmp_path: Path) -> None:
+def test_components_and_variables(run: Call, tmp_path: Path) -> None:
     """Each component of a heterogeneous job is a document of its own; variables give options."""
     path = tmp_path / "filters.py"
     path.write_text(
@@ -259,7 +255,7 @@ def task(spank):
 """
 
 
-def test_variables_of_gpus(run: Run, tmp_path: Path) -> None:
+def test_variables_of_gpus(run: Call, tmp_path: Path) -> None:
     """Prolog and step have the variables of the GPUs that the job asks for, as on a node of Slurm; others have none."""
     path = tmp_path / "gpus.py"
     path.write_text(GPUS)
@@ -288,7 +284,7 @@ def task(spank):
 """
 
 
-def test_what_a_check_has_made_travels(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_check_has_made_travels(run: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks have the path that the check has made in srun; a check that does not take its result runs on the text."""
     path = tmp_path / "relative.py"
     path.write_text(RELATIVE)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.cli.conftest import Site
-from tests.unit.workshop.cli.try_site import Run, answer
+from tests.unit.cli.conftest import Call, Site
+from tests.unit.workshop.cli.try_site import answer
 
 HOOK = """
 from slurmhooks import Reject, hook
@@ -18,19 +18,17 @@ def start(nodes, jobs):
 """
 
 
-def test_handlers_run_without_slurmctld(run: Run, tmp_path: Path) -> None:
+def test_handlers_run_without_slurmctld(run: Call, tmp_path: Path) -> None:
     """The handler gets nodes and jobs of the command line; the exit code says whether it passed."""
     (tmp_path / "a.py").write_text(HOOK)
     arguments = ("try", "power", "resume", "c1", "c2", "--hooks", tmp_path / "a.py", "--really")
-    result = run(*arguments)
-    assert result.exit_code == 0, result.output
+    result = run.passed(*arguments)
     assert "power.resume: a:start\npassed" in result.stdout
-    result = run(*arguments, "--feature", "big", "--job", "7", "--json")
-    assert result.exit_code == 1, result.output
+    result = run.refused(*arguments, "--feature", "big", "--job", "7", "--json")
     assert answer(result)["text"] == "no room for [7]"
 
 
-def test_node_lists(run: Run, tmp_path: Path) -> None:
+def test_node_lists(run: Call, tmp_path: Path) -> None:
     """NODES are read as Slurm writes them for ResumeProgram; handlers get each name, and the list itself."""
     (tmp_path / "a.py").write_text(
         "from slurmhooks import Reject, hook\n@hook.power.suspend\ndef stop(nodes):\n"

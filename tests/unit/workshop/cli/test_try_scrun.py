@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.workshop.cli.try_site import Run, answer, write_site
+from tests.unit.cli.conftest import Call
+from tests.unit.workshop.cli.try_site import answer, write_site
 
 CONFIG = {"ociVersion": "1.0.2", "process": {"cwd": "/", "args": ["sh"]}, "root": {"path": "rootfs"}}
 
@@ -29,12 +30,11 @@ def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def test_stage_in(run: Run, hooks: Path, bundle: Path, tmp_path: Path) -> None:
+def test_stage_in(run: Call, hooks: Path, bundle: Path, tmp_path: Path) -> None:
     """The assigned paths, the changed configuration and the messages are shown; the bundle itself is left alone."""
     before = (bundle / "config.json").read_text()
     arguments = ("--sysconfdir", hooks, "--bundle", bundle, "--env", "NAME=ship")
-    result = run("try", "scrun", "stage-in", *arguments)
-    assert result.exit_code == 0, result.output
+    result = run.passed("try", "scrun", "stage-in", *arguments)
     assert f"bundle: {tmp_path / 'staged'}\nroot path: {tmp_path / 'staged' / 'rootfs'}\n" in result.stdout
     assert '+  "hostname": "ship"' in result.stdout
     assert "  staged\n" in result.stdout
@@ -42,11 +42,10 @@ def test_stage_in(run: Run, hooks: Path, bundle: Path, tmp_path: Path) -> None:
     assert (bundle / "config.json").read_text() == before
 
 
-def test_stage_out(run: Run, hooks: Path, bundle: Path, tmp_path: Path) -> None:
+def test_stage_out(run: Call, hooks: Path, bundle: Path, tmp_path: Path) -> None:
     """`try scrun stage-out` runs stage_in first, in the same process, and leaves nothing behind."""
     arguments = ("--sysconfdir", hooks, "--bundle", bundle, "--env", "NAME=ship", "--json")
-    result = run("try", "scrun", "stage-out", *arguments)
-    assert result.exit_code == 0, result.output
+    result = run.passed("try", "scrun", "stage-out", *arguments)
     found = answer(result)
     assert (found["stage_in"]["passed"], found["stage_out"]["passed"]) == (True, True)
     assert found["stage_in"]["bundle"] == str(tmp_path / "staged")
@@ -54,30 +53,27 @@ def test_stage_out(run: Run, hooks: Path, bundle: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "staged").exists()
 
 
-def test_the_script_of_scrun_is_not_tried(run: Run, hooks: Path, bundle: Path) -> None:
+def test_the_script_of_scrun_is_not_tried(run: Call, hooks: Path, bundle: Path) -> None:
     """A note says that the site's Lua script, which scrun would run, has not run."""
     with (hooks / "slurmhooks.toml").open("a") as file:
         file.write('[scrun]\nlua = "site.lua"\n')
     (hooks / "site.lua").write_text("function slurm_scrun_stage_in() return -1 end\n")
-    result = run("try", "scrun", "stage-in", "--sysconfdir", hooks, "--bundle", bundle, "--env", "NAME=ship")
-    assert result.exit_code == 0, result.output
+    result = run.passed("try", "scrun", "stage-in", "--sysconfdir", hooks, "--bundle", bundle, "--env", "NAME=ship")
     assert f"{hooks}/site.lua is not tried" in result.stderr
 
 
-def test_a_refused_container(run: Run, hooks: Path, bundle: Path) -> None:
+def test_a_refused_container(run: Call, hooks: Path, bundle: Path) -> None:
     """A refusal shows its text, with exit code 1, and so does a bug; stage_out still runs."""
     arguments = ("--sysconfdir", hooks, "--bundle", bundle)
-    result = run("try", "scrun", "stage-out", *arguments, "--id", "refused")
-    assert result.exit_code == 1
+    result = run.refused("try", "scrun", "stage-out", *arguments, "--id", "refused")
     assert "stage_in: failed: not today\n" in result.stdout
     assert "stage_out: passed\n" in result.stdout
-    result = run("try", "scrun", "stage-in", *arguments)
-    assert result.exit_code == 1
+    result = run.refused("try", "scrun", "stage-in", *arguments)
     assert "KeyError" in result.stdout
 
 
 @pytest.mark.parametrize(("change", "code"), [("missing", 1), ("not JSON", 1), ("no folder", 2), ("env", 2)])
-def test_wrong_bundles(run: Run, hooks: Path, bundle: Path, change: str, code: int) -> None:
+def test_wrong_bundles(run: Call, hooks: Path, bundle: Path, change: str, code: int) -> None:
     """A bundle that scrun itself would refuse is a finding; a folder that is not a bundle is wrong use."""
     more: tuple[str, ...] = ()
     if change == "missing":

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.workshop.cli.try_site import Run, answer, write_site
+from tests.unit.cli.conftest import Call
+from tests.unit.workshop.cli.try_site import answer, write_site
 
 
 @pytest.fixture
@@ -15,10 +16,9 @@ def hooks(tmp_path: Path) -> Path:
     return write_site(tmp_path)
 
 
-def test_accepted_script(run: Run, hooks: Path, script: Path) -> None:
+def test_accepted_script(run: Call, hooks: Path, script: Path) -> None:
     """The verdict, messages, changed fields and unknown values are shown; the exit code is 0."""
-    result = run("try", "job_submit", script, "--sysconfdir", hooks, "--uid", 4711)
-    assert result.exit_code == 0
+    result = run.passed("try", "job_submit", script, "--sysconfdir", hooks, "--uid", 4711)
     assert result.stdout.startswith("accepted\nto the user:\n  limited\n")
     lines = [line.split() for line in result.stdout.splitlines()]
     assert ["time_limit", "-", "60", "minutes"] in lines
@@ -28,18 +28,16 @@ def test_accepted_script(run: Run, hooks: Path, script: Path) -> None:
     assert "limits takes partitions, which is empty here" in result.stderr
 
 
-def test_refused(run: Run, hooks: Path, script: Path) -> None:
+def test_refused(run: Call, hooks: Path, script: Path) -> None:
     """A refusal is shown with its code; the exit code is 1. Options of sbatch follow a double dash."""
     script.write_text("#!/bin/sh\n")
-    result = run("try", "job_submit", "--sysconfdir", hooks, script, "--", "--time", "5")
-    assert result.exit_code == 1
+    result = run.refused("try", "job_submit", "--sysconfdir", hooks, script, "--", "--time", "5")
     assert result.stdout.startswith("refused (ESLURM_INVALID_ACCOUNT): no account (hooks:limits)\n")
 
 
-def test_a_bug(run: Run, hooks: Path, script: Path) -> None:
+def test_a_bug(run: Call, hooks: Path, script: Path) -> None:
     """A bug in a handler is shown with its traceback; the exit code is 1."""
-    result = run("try", "job_submit", script, "--hooks", hooks / "hooks.py", "--", "-Jbug")
-    assert result.exit_code == 1
+    result = run.refused("try", "job_submit", script, "--hooks", hooks / "hooks.py", "--", "-Jbug")
     assert "please tell your administrators" in result.stdout
     assert "RuntimeError: disk on fire" in result.stdout
 
@@ -64,7 +62,7 @@ return slurm.SUCCESS
 
 
 @pytest.mark.parametrize("release", ["22.05", "26.05"])
-def test_a_lua_script(run: Run, tmp_path: Path, script: Path, release: str) -> None:
+def test_a_lua_script(run: Call, tmp_path: Path, script: Path, release: str) -> None:
     """Refusals of a Lua script have its code, its writes are shown, and it may log at its lowest level."""
     (tmp_path / "job_submit.lua").write_text(LUA)
     (tmp_path / "slurmhooks.toml").write_text('[job_submit]\nlua = "job_submit.lua"\n')
@@ -79,8 +77,7 @@ def test_a_lua_script(run: Run, tmp_path: Path, script: Path, release: str) -> N
     )
     assert answer(accepted)["log"] == ["debug4: lua: account physics"]
     script.write_text("#!/bin/sh\n")
-    refused = run(*call)
-    assert refused.exit_code == 1
+    refused = run.refused(*call)
     assert answer(refused)["code"] == "ESLURM_INVALID_ACCOUNT"
     assert answer(refused)["user_messages"] == ["give an account"]
     record = tmp_path / "record.json"
@@ -89,15 +86,14 @@ def test_a_lua_script(run: Run, tmp_path: Path, script: Path, release: str) -> N
     assert (update.exit_code, answer(update)["code"]) == (1, None)
 
 
-def test_json(run: Run, hooks: Path, tmp_path: Path) -> None:
+def test_json(run: Call, hooks: Path, tmp_path: Path) -> None:
     """The input has fields by name, the output changed fields and messages."""
     (tmp_path / "job.json").write_text('{"account": "x", "time_limit": "UNLIMITED", "script": "#!/bin/sh"}')
     (tmp_path / "tables.json").write_text('{"partitions": {"debug": {"max_time": 5}}}')
-    result = run(
+    result = run.passed(
         *("try", "job_submit", tmp_path / "job.json", "--hooks", hooks / "hooks.py", "--json"),
         *("--user", "root", "--tables", tmp_path / "tables.json"),
     )
-    assert result.exit_code == 0
     found = answer(result)
     assert found["accepted"] is True
     assert found["changes"] == {"environment": {"before": {"SITE": None}, "after": {"SITE": "here"}}}
@@ -105,7 +101,7 @@ def test_json(run: Run, hooks: Path, tmp_path: Path) -> None:
     assert found["notes"] == []
 
 
-def test_tables(run: Run, tmp_path: Path) -> None:
+def test_tables(run: Call, tmp_path: Path) -> None:
     """Handlers look up records in a file with slurmctld's tables; a note names the tables that the file lacks."""
     (tmp_path / "hooks.py").write_text(
         """
@@ -137,7 +133,7 @@ def handler(job, nodes, licenses, qos, associations):
 
 
 @pytest.mark.parametrize(("uid", "code"), [(1000, 1), (0, 0)])
-def test_update(run: Run, hooks: Path, tmp_path: Path, uid: int, code: int) -> None:
+def test_update(run: Call, hooks: Path, tmp_path: Path, uid: int, code: int) -> None:
     """With a record, the handlers of job_modify run."""
     (tmp_path / "update.json").write_text('{"time_limit": 120}')
     (tmp_path / "record.json").write_text('{"time_limit": 60, "user_id": 1000}')
@@ -147,7 +143,7 @@ def test_update(run: Run, hooks: Path, tmp_path: Path, uid: int, code: int) -> N
     assert ("no extension" in result.stdout) == bool(code)
 
 
-def test_a_field_of_another_release(run: Run, hooks: Path, script: Path) -> None:
+def test_a_field_of_another_release(run: Call, hooks: Path, script: Path) -> None:
     """Fields that an older release lacks are named, and so is that its commands may read options otherwise."""
     result = run(
         "try", "job_submit", script, "--hooks", hooks / "hooks.py", "--release", "22.05", "--", "--container-id=x"
@@ -170,7 +166,7 @@ def test_a_field_of_another_release(run: Run, hooks: Path, script: Path) -> None
         ("#!/bin/sh\n", ("--", "--time=soon"), "--time"),
     ],
 )
-def test_wrong_use(run: Run, hooks: Path, script: Path, content: str, more: tuple[str, ...], says: str) -> None:
+def test_wrong_use(run: Call, hooks: Path, script: Path, content: str, more: tuple[str, ...], says: str) -> None:
     """Invalid input ends with 2, before a handler runs."""
     script.write_text(content)
     result = run("try", "job_submit", script, "--hooks", hooks / "hooks.py", *more)
@@ -178,14 +174,12 @@ def test_wrong_use(run: Run, hooks: Path, script: Path, content: str, more: tupl
     assert says in result.stderr
 
 
-def test_hooks_that_do_not_load(run: Run, tmp_path: Path, script: Path) -> None:
+def test_hooks_that_do_not_load(run: Call, tmp_path: Path, script: Path) -> None:
     """Findings are the same as those of check; without a configuration, the user reads which option to give."""
     (tmp_path / "bad.py").write_text("raise RuntimeError('no')")
-    result = run("try", "job_submit", script, "--hooks", tmp_path / "bad.py")
-    assert result.exit_code == 1
+    result = run.refused("try", "job_submit", script, "--hooks", tmp_path / "bad.py")
     assert "bad.py:1: RuntimeError: no" in result.stderr
-    result = run("try", "job_submit", script, "--sysconfdir", tmp_path)
-    assert result.exit_code == 1
+    result = run.refused("try", "job_submit", script, "--sysconfdir", tmp_path)
     assert "--hooks" in result.stderr
 
 
@@ -201,16 +195,15 @@ def test_hooks_that_do_not_load(run: Run, tmp_path: Path, script: Path) -> None:
         ("[job_submit]\ntimeout = -1", "timeout"),
     ],
 )
-def test_what_check_refuses_try_refuses(run: Run, hooks: Path, script: Path, table: str, says: str) -> None:
+def test_what_check_refuses_try_refuses(run: Call, hooks: Path, script: Path, table: str, says: str) -> None:
     """A configuration that daemons do not load has no trial either, for the same reason."""
     (hooks / "slurmhooks.toml").write_text(f'[hooks]\npaths = ["hooks.py"]\n{table}\n')
-    refused = run("try", "job_submit", script, "--sysconfdir", hooks)
-    assert refused.exit_code == 1
+    refused = run.refused("try", "job_submit", script, "--sysconfdir", hooks)
     assert says in refused.stderr
     assert says in run("check", "--hooks", hooks).stderr
 
 
-def test_what_is_wrong_is_said_without_a_traceback(run: Run, hooks: Path, script: Path, tmp_path: Path) -> None:
+def test_what_is_wrong_is_said_without_a_traceback(run: Call, hooks: Path, script: Path, tmp_path: Path) -> None:
     """A micro release stands for its release; an unknown release or a wrong table is wrong use."""
     for release, code in (("24.11.5", 0), ("24.11", 0), ("24", 2), ("24.1", 2), ("x.y", 2), ("26.05.0-0rc1", 0)):
         assert run("try", "job_submit", script, "--sysconfdir", hooks, "--release", release).exit_code == code
@@ -234,7 +227,7 @@ def test_what_is_wrong_is_said_without_a_traceback(run: Run, hooks: Path, script
 @pytest.mark.parametrize("option", ["--tables", "--modify"])
 @pytest.mark.parametrize("content", [bytes(range(256)), b'{"x":' * 100_000])
 def test_a_file_that_is_not_json(
-    run: Run, hooks: Path, script: Path, tmp_path: Path, option: str, content: bytes
+    run: Call, hooks: Path, script: Path, tmp_path: Path, option: str, content: bytes
 ) -> None:
     """A binary file, and one that is nested too deeply, are wrong use."""
     (tmp_path / "given").write_bytes(content)
@@ -243,14 +236,13 @@ def test_a_file_that_is_not_json(
     assert f"{tmp_path / 'given'}: not JSON" in result.output
 
 
-def test_what_handlers_say_does_not_act_on_the_terminal(run: Run, hooks: Path, script: Path) -> None:
+def test_what_handlers_say_does_not_act_on_the_terminal(run: Call, hooks: Path, script: Path) -> None:
     """Messages, lines of the log and changed fields are escaped; the lines of a message stay."""
     (hooks / "hooks.py").write_text(
         "from slurmhooks import hook, log\n\n@hook.job_submit\ndef submit(job):\n"
         "    log.user('one\\n\\x1b[2Jtwo')\n    log.info(job.name)\n    job.comment = 'a[red]\\x1b[0m'\n"
     )
-    result = run("try", "job_submit", script, "--sysconfdir", hooks, "--", "--job-name", "x\n\x1b[H")
-    assert result.exit_code == 0, result.output
+    result = run.passed("try", "job_submit", script, "--sysconfdir", hooks, "--", "--job-name", "x\n\x1b[H")
     assert "\x1b" not in result.output
     assert "to the user:\n  one\n    \\x1b[2Jtwo\n" in result.output
     assert "info: x\n  info: | \\x1b[H" in result.output
@@ -271,7 +263,7 @@ def starts(record):
 """
 
 
-def test_a_job_that_slurmctld_knows(run: Run, tmp_path: Path) -> None:
+def test_a_job_that_slurmctld_knows(run: Call, tmp_path: Path) -> None:
     """The handlers of priority and of controller_prolog run on a record; an unknown field is wrong use."""
     (tmp_path / "hooks.py").write_text(RECORD_HOOKS)
     job = tmp_path / "job.json"
@@ -288,7 +280,7 @@ def test_a_job_that_slurmctld_knows(run: Run, tmp_path: Path) -> None:
     assert "record has no 'colour'" in wrong.output
 
 
-def test_numbers_with_names(run: Run, tmp_path: Path) -> None:
+def test_numbers_with_names(run: Call, tmp_path: Path) -> None:
     """In JSON, names of choices and flags stand for their numbers; an unknown name is wrong use."""
     (tmp_path / "hooks.py").write_text(
         "from slurmhooks import hook, log\n\n@hook.controller_epilog\ndef f(record):\n"
@@ -303,7 +295,7 @@ def test_numbers_with_names(run: Run, tmp_path: Path) -> None:
     assert (wrong.exit_code, "takes JobState, not 'JOB_FAILD'; nearest: JOB_FAILED" in wrong.output) == (2, True)
 
 
-def test_what_handlers_without_effect_would_do(tmp_path: Path, run: Run) -> None:
+def test_what_handlers_without_effect_would_do(tmp_path: Path, run: Call) -> None:
     """Handlers that warn or observe change nothing; what they would do is shown, and is part of the JSON."""
     (tmp_path / "hooks.py").write_text(
         "from slurmhooks import Reject, hook\n"
@@ -314,8 +306,7 @@ def test_what_handlers_without_effect_would_do(tmp_path: Path, run: Run) -> None
     )
     (tmp_path / "job.json").write_text("{}")
     words = ("try", "job_submit", tmp_path / "job.json", "--hooks", tmp_path / "hooks.py", "--uid", "4294967")
-    result = run(*words)
-    assert result.exit_code == 0
+    result = run.passed(*words)
     assert "\nno field changed\nhooks:refuses (warn): would refuse (ESLURM_INVALID_QOS): no\n" in result.output
     assert "\nhooks:changes (observe): would change comment to seen\nhooks:has_a_bug (observe): has a bug (error " in (
         result.output
@@ -327,15 +318,14 @@ def test_what_handlers_without_effect_would_do(tmp_path: Path, run: Run) -> None
     assert content["observed"][1]["changes"] == {"comment": "seen"}
 
 
-def test_a_code_that_does_not_exist(run: Run, tmp_path: Path, script: Path) -> None:
+def test_a_code_that_does_not_exist(run: Call, tmp_path: Path, script: Path) -> None:
     """A misspelt error code is found, even if the handler accepts the request."""
     path = tmp_path / "hooks.py"
     path.write_text(
         "from slurmhooks import Reject, hook\n\n@hook.job_submit\ndef f(job):\n    if job.account == 'x':\n"
         "        raise Reject('no', code='ESLURM_INVALID_ACOUNT')\n"
     )
-    done = run("try", "job_submit", script, "--hooks", path)
-    assert (done.exit_code, "hooks.py:6: Reject(code='ESLURM_INVALID_ACOUNT')" in done.output) == (1, True), done.output
+    run.refused("try", "job_submit", script, "--hooks", path, says="hooks.py:6: Reject(code='ESLURM_INVALID_ACOUNT')")
 
 
 @pytest.mark.parametrize(
@@ -350,7 +340,7 @@ def test_a_code_that_does_not_exist(run: Run, tmp_path: Path, script: Path) -> N
     ],
 )
 def test_what_slurmctld_would_choose(
-    run: Run, tmp_path: Path, conf: str, line: str, more: tuple[str, ...], code: int, words: str
+    run: Call, tmp_path: Path, conf: str, line: str, more: tuple[str, ...], code: int, words: str
 ) -> None:
     """The default partition is that of slurm.conf; what a handler asks for and nothing says is noted, with code 1."""
     (tmp_path / "slurm.conf").write_text(conf)
@@ -365,7 +355,7 @@ def test_what_slurmctld_would_choose(
     assert words in result.output
 
 
-def test_an_exempt_administrator_is_noted(run: Run, tmp_path: Path) -> None:
+def test_an_exempt_administrator_is_noted(run: Call, tmp_path: Path) -> None:
     """What root may do says nothing about users: a note names the rules that did not look."""
     (tmp_path / "hooks.py").write_text(
         "from slurmhooks import Reject, hook\n@hook.job\ndef rule(job): raise Reject('x')\n"

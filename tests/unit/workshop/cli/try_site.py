@@ -2,13 +2,11 @@
 """A site with one hook file for slurmctld and one for scrun, for `slurmhooks try`."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from click.testing import Result
 
-Run = Callable[..., Result]
 HOOKS = """
 from slurmhooks import Reject, hook, log
 

@@ -78,22 +78,11 @@ def test_an_end_that_is_no_exit_is_told_as_a_shell_tells_it(lab: "Cluster", comm
     assert lab.user("alice", *command).returncode == code
 
 
-def test_processes_that_write_at_once_lose_nothing(lab: "Cluster") -> None:
-    """Each line of parallel processes is in the output."""
-    writers = "for i in $(seq 20); do (for j in $(seq 100); do echo line; done) & done; wait"
-    assert lab.root("sh", "-c", writers).stdout.split() == ["line"] * 2000
-
-
 def test_arguments_arrive_as_they_were_given(lab: "Cluster") -> None:
     """No shell is involved, and options after the command's name belong to the command."""
     words = ["a b", "$HOME", "--env", "K=V", "--", "-x", "", "'\"", "*"]
     done = lab.root("printf", "[%s]", *words)
     assert done.stdout == "".join(f"[{word}]" for word in words)
-
-
-def test_the_two_dashes_may_be_left_out(lab: "Cluster") -> None:
-    """`exec RELEASE CMD` means the same as `exec RELEASE -- CMD`."""
-    assert lab.tool("exec", "echo", "-n", "there") == "there"
 
 
 def test_the_environment_is_clean(lab: "Cluster", monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,29 +144,6 @@ def test_wrong_use_is_2(lab: "Cluster") -> None:
     assert "22.05, 24.11, 26.05" in done.stderr
 
 
-def test_a_job_runs_as_the_user(lab: "Cluster") -> None:
-    """Srun runs tasks as the user, and sbatch --wait returns the script's exit code."""
-    done = lab.user("alice", "srun", "-n2", "id", "-un")
-    assert (done.returncode, done.stdout) == (0, "alice\nalice\n"), done.stderr
-    done = lab.user("alice", "sbatch", "--wait", "-o", "/dev/null", "--wrap", "exit 3")
-    assert done.returncode == 3, done.stderr
-
-
-def test_the_release_is_what_it_says(lab: "Cluster") -> None:
-    """Slurmctld and Slurm's source, if there is one, are of the requested release."""
-    version = lab.root("slurmctld", "-V").stdout.split()[-1]
-    assert f"{version}.".startswith(f"{lab.release}.")
-    meta = lab.root("cat", "/usr/src/slurm/META")
-    if meta.returncode == 0:
-        assert version in meta.stdout.split()
-
-
-def test_the_python_packages_are_there(lab: "Cluster") -> None:
-    """The cluster's own Python can import all dependencies for running, building and testing."""
-    modules = "cffi, pydantic, structlog, lupa, pytest, click, rich, hatchling, mesonbuild"
-    lab.root("/opt/slurmhooks/bin/python", "-c", f"import {modules}", check=True)
-
-
 def test_up_can_leave_the_daemons_to_restart(lab: "Cluster") -> None:
     """With --stopped no daemon of Slurm runs until the first restart, and files can be written before."""
     running = ("pgrep", "-x", "slurmctld|slurmd|slurmctld-wlm|slurmd-wlm")
@@ -197,14 +163,6 @@ def test_up_is_idempotent(lab: "Cluster") -> None:
     lab.tool("up", "--nodes", "1")
     assert keeper(lab) == before
     assert lab.root("test", "-e", "/run/marker").returncode == 0
-
-
-def test_another_number_of_nodes_brings_it_up_anew(lab: "Cluster") -> None:
-    """After up --nodes 3 a job can span three nodes."""
-    lab.tool("up", "--nodes", "3")
-    done = lab.user("alice", "srun", "-N3", "sh", "-c", "echo $SLURMD_NODENAME")
-    assert sorted(done.stdout.split()) == ["n1", "n2", "n3"], done.stderr
-    lab.tool("up", "--nodes", "1")
 
 
 def test_up_does_not_hold_the_callers_pipes(lab: "Cluster") -> None:
@@ -375,14 +333,6 @@ def test_an_up_that_is_interrupted_leaves_nothing_running(lab: "Cluster") -> Non
     assert process.returncode in (0, -signal.SIGTERM, 128 + signal.SIGTERM)
     assert ("down" if process.returncode > 0 else "idle") in lab.tool("status")
     lab.tool("up")
-
-
-def test_install_puts_the_working_tree_in_and_switches_it_on(cluster: "Cluster") -> None:
-    """Slurmctld has loaded the plugin, users have the command, and jobs run."""
-    assert "JobSubmitPlugins        = python\n" in cluster.root("scontrol", "show", "config", check=True).stdout
-    cluster.user("alice", "slurmhooks", "--version", check=True)
-    cluster.root("sh", "-c", "rm -f /etc/slurm/hooks.d/*.py; scancel -f -u alice; scancel -f -u bob")
-    cluster.user("alice", "srun", "-N2", "true", check=True)
 
 
 def test_install_of_an_unchanged_tree_does_nothing(cluster: "Cluster") -> None:

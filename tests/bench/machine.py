@@ -45,12 +45,7 @@ class Lab(Protocol):
 
 
 class Machine:
-    """One running cluster with the working tree installed.
-
-    Attributes:
-        release: of Slurm.
-        spank_lua: whether spank-lua is installed.
-    """
+    """One running cluster with the working tree installed."""
 
     def __init__(self, release: str, spank_lua: Path | None) -> None:
         self.release = release
@@ -112,14 +107,9 @@ class Machine:
         self.root(DEPLOY)
 
     def times(self, rounds: int, cases: Mapping[str, tuple[str | None, str]]) -> dict[str, list[float]]:
-        """Time commands of alice in turns.
+        """Time commands of alice in turns; return milliseconds of wall time, by name.
 
-        Args:
-            rounds: how often to run each.
-            cases: plugstack.conf (None: unchanged) and the command, by name.
-
-        Returns:
-            milliseconds of wall time, by name; the same index is the same round.
+        A case is a plugstack.conf (None: unchanged) and a command. The same index of two lists is the same round.
         """
         requests = {
             name: {"plugstack": plugstack, "user": "alice", "command": shlex.split(command)}

@@ -106,12 +106,8 @@ def start(
 ) -> None:
     """Start accounting in a cluster, with an empty database.
 
-    Args:
-        cluster: fresh, because its slurmctld must not have run without accounting under this name.
-        commands: of sacctmgr, without ``-i``; ``CLUSTER`` stands for the cluster's name.
-        enforce: AccountingStorageEnforce.
-        plugins: JobSubmitPlugins; "": none.
-        more: lines for slurm.conf.
+    The cluster must be fresh: its slurmctld must not have run without accounting under this name. In ``commands`` of
+    sacctmgr, without ``-i``, ``CLUSTER`` stands for its name; ``more`` are lines for slurm.conf.
     """
     _serve(cluster)
     name = cluster_name(cluster.release)

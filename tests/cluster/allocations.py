@@ -57,10 +57,7 @@ def minutes(job: dict[str, str]) -> int | None:
 def outside(job: dict[str, str], bounds: dict[str, Any], without: str = "$") -> list[str]:
     """Return what Slurm gave beyond the bounds.
 
-    Args:
-        job: what scontrol showed.
-        bounds: those of the job.
-        without: the amounts that scontrol does not show, as a regular expression.
+    ``job`` is what scontrol showed; the amounts that match ``without`` are not in it.
     """
     wrong = []
     fewest = needed(job)

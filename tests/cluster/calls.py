@@ -135,13 +135,7 @@ def _ask(
 ) -> str | None:
     """Return the answer of an idle server, or of a new one; None: it has ended.
 
-    Args:
-        key: of the servers.
-        served: the arguments of a new one.
-        environment: of a new one.
-        request: what it gets.
-        streams: those of the command.
-        timeout: seconds until it is killed.
+    ``served`` and ``environment`` are for a new one; it is killed after ``timeout`` seconds.
     """
     idle = _inside.setdefault(key, [])
     server, connection = idle.pop() if idle else _start_inside(served, environment)

@@ -56,13 +56,7 @@ class ContainerLostError(Exception):
 
 
 class User:
-    """A user who runs containers.
-
-    Attributes:
-        name: "alice" or "bob".
-        root: folder in which scrun keeps the state of this user's containers.
-        losses: names of the containers that scrun has lost in this test.
-    """
+    """A user who runs containers; scrun keeps their state in ``root``, and has lost ``losses`` in this test."""
 
     def __init__(self, cluster: Cluster, name: str) -> None:
         self.cluster = cluster
@@ -85,14 +79,7 @@ class User:
     def create_command(
         self, name: str, bundle: str = "~/bundle", options: str = "", seconds: int = CREATE_SECONDS
     ) -> str:
-        """Return the command that creates a container; scrun's log goes to NAME.log, its other output to NAME.out.
-
-        Args:
-            name: of the container.
-            bundle: its path, for the shell.
-            options: of scrun.
-            seconds: how long it may take.
-        """
+        """Return the command that creates a container; scrun's log goes to NAME.log, its other output to NAME.out."""
         scrun = f"env SCRUN_FILE_DEBUG=debug timeout -k 1 {seconds} scrun --root={self.root} --log=$HOME/{name}.log"
         return f"rm -f ~/{name}.log; {scrun} {options} create --bundle {bundle} {name} > ~/{name}.out 2>&1"
 

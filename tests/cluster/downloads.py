@@ -18,11 +18,8 @@ INSIDE = "/opt/downloads"
 def download(release: str, packages: tuple[str, ...], suite: str = "", installed: tuple[Path, ...] = ()) -> Path:
     """Return a folder with packages and those of their dependencies that the root file system lacks.
 
-    Args:
-        release: whose root file system.
-        packages: names for apt-get install.
-        suite: take them from this suite of Debian, as an upgrade does; "": from that of the release.
-        installed: folders of packages that will have been installed before.
+    Of a ``suite`` of Debian, such as an upgrade has, or that of the release; ``installed`` are folders of packages that
+    will have been installed before.
 
     Raises:
         UnreachableError: the mirror cannot be reached.

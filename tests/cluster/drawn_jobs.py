@@ -161,12 +161,7 @@ def _options(generator: random.Random, release: tuple[int, int]) -> str:
 
 
 def prepared(cluster: Cluster, select: str = SELECT) -> Site:
-    """Return a cluster of three nodes with GPUs of two types, features, licenses, a reservation, several partitions.
-
-    Args:
-        cluster: the cluster.
-        select: lines of slurm.conf that say what slurmctld allocates.
-    """
+    """Return a cluster of three nodes with GPUs of two types, features, licenses, a reservation, several partitions."""
     edits = [
         f"-e '/^NodeName=n{number} .*Sockets/!{{/^NodeName=n{number} /s/CPUs=8/CPUs=8 {more}/}}'"
         for number, more in HARDWARE.items()
@@ -242,17 +237,10 @@ def run(
 ) -> dict[str, str]:
     """Submit jobs that are held, change some of them, release them together, and wait until all have ended.
 
-    Args:
-        site: the cluster.
-        jobs: the options of each job, by its name.
-        updates: the changes by scontrol, by the names of jobs, components (job and "c"), all components (job and "w")
-            or tasks (job, "_" and a number); the job is cancelled if they are refused.
-        interactive: the names of jobs of salloc, which are not held.
-        variables: environment variables of sbatch, by the names of jobs.
-        program: sends jobs and changes instead of sbatch and scontrol: describe, whose arguments both are then.
-
-    Returns:
-        what the commands said, by the names of the jobs.
+    ``updates`` are changes by scontrol, by the names of jobs, components (job and "c"), all components (job and "w") or
+    tasks (job, "_" and a number); the job is cancelled if they are refused. Jobs of salloc (``interactive``) are not
+    held. ``program`` sends jobs and changes instead of sbatch and scontrol: describe, whose arguments both are then.
+    Returns what the commands said, by the names of the jobs.
     """
     lines = ["exec 2>&1", f"cd {FOLDER}"]
     for name, line in jobs.items():

@@ -117,11 +117,7 @@ ARGUMENTS = ("", "one", "two words", "-t 5", "--mem=7")
 class Submission:
     """One command.
 
-    Attributes:
-        marker: a word of the command line that no other has.
-        words: the command.
-        script: text of the file that it names.
-        variables: added to the environment.
+    ``marker`` is a word of the command line that no other has.
     """
 
     marker: str

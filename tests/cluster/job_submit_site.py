@@ -36,12 +36,7 @@ def tell(**what):
 
 
 class Site:
-    """The hooks of one cluster, and their effects.
-
-    Attributes:
-        cluster: that has them.
-        release: of Slurm, year and month.
-    """
+    """The hooks of one cluster, and their effects."""
 
     def __init__(self, cluster: "Cluster") -> None:
         self.cluster = cluster

@@ -95,11 +95,7 @@ json.dump(done, sys.stdout)
 class Command:
     """One command line.
 
-    Attributes:
-        argv: the words, with the program.
-        env: variables, in addition to :data:`ENVIRONMENT`.
-        files: texts of files, by name.
-        stdin: standard input.
+    ``env`` are variables, in addition to :data:`ENVIRONMENT`.
     """
 
     argv: tuple[str, ...]
@@ -115,13 +111,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Done:
-    """What a command did.
-
-    Attributes:
-        code: exit code; None if it did not end.
-        out, err: its output.
-        records: what handlers have recorded.
-    """
+    """What a command did, and what handlers have recorded; without an exit code, it did not end."""
 
     code: int | None
     out: str
@@ -180,11 +170,7 @@ def rows_of_page(title: str) -> Iterator[list[str]]:
 
 
 class Allowed(Container[str]):
-    """The differences that docs/testing.md lists, and which of them have been seen.
-
-    Attributes:
-        unseen: rows that were no difference in this run.
-    """
+    """The differences that docs/testing.md lists; those in ``unseen`` were no difference in this run."""
 
     def __init__(self, title: str, version: tuple[int, ...]) -> None:
         """Read the table below a heading for a release.

@@ -165,12 +165,7 @@ def look(job):
 
 
 class Views:
-    """A site in whose slurmctld both plugins read the same objects.
-
-    Attributes:
-        lua: values from job_submit/lua, by kind, key and field.
-        python: the same from Python handlers, and more.
-    """
+    """A site in whose slurmctld both plugins read the same objects: values by kind, key and field, of each."""
 
     def __init__(self, site: Site) -> None:
         self.site = site

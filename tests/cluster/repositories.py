@@ -20,12 +20,7 @@ def git(repository: str, *words: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def fetched(name: str, commit: str) -> str:
-    """Return the folder of a repository that has a commit; skip the test if there is none.
-
-    Args:
-        name: OWNER/NAME, on GitHub.
-        commit: its id, or a tag.
-    """
+    """Return the folder of a GitHub repository that has a commit or tag; skip the test if there is none."""
     folder = REPOSITORIES or str(Path(places.cache(), "repositories"))
     repository = str(Path(folder, name))
     if not Path(repository).exists():

@@ -35,13 +35,8 @@ Run = Callable[[str, str], "subprocess.CompletedProcess[str]"]
 class Step:
     """One command of a scene.
 
-    Attributes:
-        command: for the shell; ``{name}`` is replaced by what an earlier step has captured.
-        wants: patterns that must match the output, in any order.
-        fails: whether the command must exit non-zero.
-        hides: patterns that must not match the output.
-        captures: a name for group 1 of the first pattern.
-        user: that runs it.
+    ``{name}`` in the command is replaced by what an earlier step has captured: group 1 of the first of the patterns in
+    ``wants``, which must match the output in any order.
     """
 
     command: str
@@ -56,12 +51,7 @@ class Step:
 class Scene:
     """Commands that show one feature.
 
-    Attributes:
-        name: short, for the test's id.
-        shows: one line for the reader.
-        steps: in order.
-        since: the first release that has what it shows.
-        container: whether it uses a container; it is played again if scrun loses that.
+    ``container``: it uses a container, and is played again if scrun loses that.
     """
 
     name: str

@@ -26,11 +26,7 @@ BUFFER = 1 << 20
 
 
 class Server:
-    """Answers requests of the kernel.
-
-    Attributes:
-        paths: the path of each node that the kernel knows; node 1 is the root.
-    """
+    """Answers requests of the kernel; ``paths`` are those of the nodes that it knows, of which node 1 is the root."""
 
     def __init__(self, source: str) -> None:
         self.paths = {1: source}

@@ -82,9 +82,7 @@ class Standby:
 def standby(cluster: "Cluster", mount: str = "") -> Iterator[Standby]:
     """Lend a cluster a second controller; afterwards it has one again.
 
-    Args:
-        cluster: its host is the first controller.
-        mount: a shell command by which the other host mounts what it shares with the first one.
+    ``mount`` is a shell command by which the other host mounts what it shares with the first one.
     """
     before = cluster.root("cat", SLURM_CONF, check=True).stdout
     conf = before.replace("(127.0.0.1)", f"({PRIMARY})\nSlurmctldHost=ctl2({STANDBY})")

@@ -53,11 +53,7 @@ def seen(spank):
 
 
 class Pair:
-    """A controller with the node n1, and the earlier release with the node n2.
-
-    Attributes:
-        new: the cluster of the controller.
-    """
+    """A controller with the node n1 in the new cluster, and the earlier release with the node n2."""
 
     def __init__(self, new: Cluster, old: Cluster) -> None:
         """Take two clusters; the daemons of the earlier release have not been started."""

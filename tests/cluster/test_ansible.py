@@ -69,12 +69,7 @@ find {PLUGIN_DIR} /usr/local/bin /opt/site ! -type d ! -name '*.pyc' -printf '%p
 
 
 class Machines(NamedTuple):
-    """Two machines of a cluster, and the control node.
-
-    Attributes:
-        cluster: runs commands.
-        folder: of the control node, with the inventory, keys and bundles.
-    """
+    """Two machines of a cluster, and the folder of the control node, with the inventory, keys and bundles."""
 
     cluster: Cluster
     folder: Path

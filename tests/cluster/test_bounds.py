@@ -62,14 +62,9 @@ def draw(
 ) -> None:
     """Submit jobs with random options, and compare what Slurm gives to them with their bounds.
 
-    Args:
-        site: the cluster.
-        number: of jobs.
-        seed: of the random options; None: a new one, and the test reports what it has compared.
-        note: records a property of the test.
-        update: change each job before it starts.
-        without: see allocations.outside().
-        program: sends random members of job descriptions instead of options of commands.
+    Without a ``seed``, it is a new one, and the test reports what it has compared. ``update``: change each job before
+    it starts. ``without``: see allocations.outside(). ``program`` sends random members of job descriptions instead of
+    options of commands.
     """
     used, generator = (seed, random.Random(seed)) if seed is not None else seeded()
     jobs, updates = {}, {}

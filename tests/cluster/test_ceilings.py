@@ -37,11 +37,8 @@ OF_RULES = re.compile(r"at (?:most|least) |interactive jobs in ")
 class Given:
     """What slurmctld gave to a job, and what the bounds said about it.
 
-    Attributes:
-        amounts: see allocations.amounts().
-        named: the request names an amount of memory.
-        names_gpus: the job has GPUs because the request names some: with whole nodes it gets them in any case.
-        job: what scontrol showed.
+    ``names_gpus``: the job has GPUs because the request names some: with whole nodes it gets them in any case. For
+    ``amounts`` see allocations.amounts().
     """
 
     def __init__(self, job: dict[str, str], bounds: dict[str, Any]) -> None:
@@ -67,11 +64,8 @@ class Given:
 class Limit(NamedTuple):
     """A rule about sizes.
 
-    Attributes:
-        toml: the keys of the rule; {} is the limit.
-        amount: returns from what slurmctld gave the amount that is limited; None: the rule does not concern the job.
-        floor: it is a floor.
-        interactive: it concerns jobs of salloc.
+    {} in ``toml`` is the limit. ``amount`` returns from what slurmctld gave the amount that is limited; None: the rule
+    does not concern the job. ``interactive``: it concerns jobs of salloc.
     """
 
     toml: str

@@ -98,11 +98,7 @@ NOTHING = "site_factor/python does nothing: it was built with Slurm's public hea
 
 
 class Site:
-    """A cluster whose slurmctld has all three plugins.
-
-    Attributes:
-        private: whether this release was built with its sources.
-    """
+    """A cluster whose slurmctld has all three plugins; ``private``: this release was built with its sources."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster

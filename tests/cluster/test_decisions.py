@@ -64,11 +64,7 @@ FOLDER = "/var/log/slurm/slurmhooks"
 
 
 class Site:
-    """A cluster with decision log and metrics.
-
-    Attributes:
-        cluster: the cluster.
-    """
+    """A cluster with decision log and metrics."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster

@@ -80,13 +80,7 @@ slurmd -N m1
 
 
 class Pair:
-    """Two clusters with one accounting; alice works on the first.
-
-    Attributes:
-        site: the first, with its hooks.
-        first: its name; the other one is "second".
-        alice: her user id.
-    """
+    """Two clusters with one accounting, of which the other one is "second"; alice works on the first."""
 
     def __init__(self, site: Site) -> None:
         self.site = site

@@ -66,12 +66,7 @@ def counted(site: Site, folder: str = "/var/log/slurm") -> float:
 
 
 class Load:
-    """Users who submit all the time, half of them what the policy forbids.
-
-    Attributes:
-        taken: how many jobs were accepted that the policy allows.
-        wrong: how many were accepted that it forbids.
-    """
+    """Users who submit all the time, half of them what the policy forbids; counts accepted jobs of both kinds."""
 
     def __init__(self, site: Site) -> None:
         self.taken = self.wrong = 0

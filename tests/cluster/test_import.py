@@ -67,13 +67,8 @@ CONDITIONS = (
 class Drawn:
     """Submissions that were recorded and imported.
 
-    Attributes:
-        recorded: the recording of slurmctld's requests.
-        imported: recordings of the same from accounting, by what was used of it.
-        saved: the output of the script that asks sacct.
-        markers: of all; a cluster that several tests share has others, too.
-        with_variables: the markers of submissions with variables.
-        said: what the commands said.
+    ``imported`` are recordings of the same from accounting, by what was used of it; ``saved`` is the output of the
+    script that asks sacct. A cluster that several tests share has other submissions than ``markers``, too.
     """
 
     def __init__(self, cluster: Cluster, folder: Path, submissions: list[Submission]) -> None:

@@ -132,11 +132,7 @@ def look(job, nodes, licenses, qos, associations):
 
 
 class Tables:
-    """A site whose handler reads everything.
-
-    Attributes:
-        seen: its records: fields, by table and key, and more.
-    """
+    """A site whose handler reads everything; ``seen`` are its records: fields, by table and key, and more."""
 
     def __init__(self, site: Site) -> None:
         self.site = site

@@ -304,11 +304,8 @@ def pairs(cluster: "Cluster", tmp_path_factory: pytest.TempPathFactory) -> Pairs
 def compare(pairs: Pairs, commands: list[Command], submits: tuple[str, ...], *, all_rows: bool = False) -> None:
     """Compare what handlers see, what users read and how commands end.
 
-    Args:
-        pairs: the cluster and the kit.
-        commands: to run in both.
-        submits: the programs whose fields of job_submit are compared, too.
-        all_rows: the commands show each difference that the page lists.
+    ``submits`` are the programs whose fields of job_submit are compared, too. ``all_rows``: the commands show each
+    difference that the page lists.
     """
     allowed = Allowed("Command lines", pairs.cluster.version)
     wrong = []

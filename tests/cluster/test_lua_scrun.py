@@ -43,12 +43,7 @@ LIVES = 30
 class Outcome:
     """The result of a container's life.
 
-    Attributes:
-        codes: exit codes of create, start and delete.
-        output: of scrun and the container.
-        config: the configuration of the job; None if the script staged nothing.
-        files: all files of the user's bundle at the end.
-        left: remaining files in the script's staging folder.
+    ``config`` is None if the script staged nothing; ``left`` are remaining files in the script's staging folder.
     """
 
     codes: dict[str, int] = field(default_factory=dict)
@@ -59,11 +54,7 @@ class Outcome:
 
 
 class Lab(User):
-    """Alice, in a cluster with the scrun.lua of a test.
-
-    Attributes:
-        is_ours: scrun reads slurmhooks' scrun.lua, which reads the test's.
-    """
+    """Alice, in a cluster with the scrun.lua of a test, which slurmhooks' own one reads if ``is_ours``."""
 
     def __init__(self, cluster: Cluster) -> None:
         super().__init__(cluster, "alice")

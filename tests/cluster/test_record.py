@@ -56,13 +56,7 @@ def asks(job, partitions):
 
 
 class Recorded:
-    """A site whose requests were recorded.
-
-    Attributes:
-        site: of the cluster.
-        private: the build answers questions on slurmctld's tables.
-        said: what the commands said.
-    """
+    """A site whose requests were recorded; ``private``: the build answers questions on slurmctld's tables."""
 
     def __init__(self, site: Site) -> None:
         self.site = site

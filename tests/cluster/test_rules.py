@@ -22,11 +22,7 @@ BUDGET = "/usr/local/bin/budget"
 class Shown(NamedTuple):
     """A rule, and a job that shows it.
 
-    Attributes:
-        keys: the keys of the rule.
-        options: the options of sbatch.
-        says: what the user reads, as a regular expression.
-        field: what scontrol shows of the job; empty: the job is refused.
+    ``says`` is a regular expression for what the user reads, ``field`` what scontrol shows of the job; empty: refused.
     """
 
     keys: str

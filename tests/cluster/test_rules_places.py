@@ -209,10 +209,7 @@ def compare(site: Site, pairs: Sequence[tuple[str, Placed]], breaks: Mapping[str
 
     A job that a rule changes and accepts counts as accepted.
 
-    Args:
-        site: the cluster.
-        pairs: options and places.
-        breaks: the rules that refuse a submission, by the options.
+    ``breaks`` has the rules that refuse a submission, by the options.
     """
     direct = {f"d{number}": f"{options} {each.filled(SCOPES[each.scope].direct)}"
               for number, (options, each) in enumerate(pairs)}  # fmt: skip

@@ -66,11 +66,7 @@ def digits(text: str) -> str:
 class Seen:
     """What a launch has shown.
 
-    Attributes:
-        code: exit code of the command.
-        drained: whether a node accepts no jobs now.
-        records: of each process, in order; of a heterogeneous job without order.
-        environments: the variables of each task, sorted; of a heterogeneous job, those of all tasks.
+    The records of a heterogeneous job have no order, and its environments are those of all tasks.
     """
 
     code: int

@@ -46,12 +46,7 @@ class Result:
 class Row:
     """One cell of the manual's table.
 
-    Attributes:
-        command: srun, salloc (with an srun inside) or sbatch (likewise).
-        callback: that refuses.
-        context: in which it does.
-        result: since 23.11.
-        before: that, if it differs.
+    ``before`` is the result before 23.11, if it differs.
     """
 
     command: str
@@ -155,11 +150,7 @@ OVER = ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL", "TIMEOUT")
 class Played:
     """What one command did.
 
-    Attributes:
-        result: the result.
-        output: all that the command printed.
-        job: number of its job.
-        broken: the output of each run before this one that Slurm itself broke.
+    ``broken`` has the output of each run before this one that Slurm itself broke.
     """
 
     result: Result

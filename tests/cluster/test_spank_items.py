@@ -28,13 +28,7 @@ IN_STEPS = {"init", "init_post_opt", "task_post_fork", "exit"}
 
 @dataclass
 class Recorded:
-    """The probe's records on one release.
-
-    Attributes:
-        version: of Slurm.
-        runs: by name: the id of the job and its records.
-        slurmd: the records of slurmd's own start and end.
-    """
+    """The probe's records on one release: by run, with the id of the job, and those of slurmd's own start and end."""
 
     version: str
     runs: dict[str, tuple[Run, int, list[Record]]] = field(default_factory=dict)

@@ -41,13 +41,7 @@ DROPPED = rf" +$|^(replaying|Setting up the build|Compiling|{WAITS}).*\n"
 
 @dataclass
 class Command:
-    """A command of a page.
-
-    Attributes:
-        user: who runs it; root by default.
-        text: for a shell.
-        output: what the page shows of it.
-    """
+    """A command of a page, for a shell of root by default, and what the page shows of its output."""
 
     text: str
     user: str = "root"
@@ -114,12 +108,7 @@ def written(page: str, outputs: Callable[[str, str], str], install: Callable[[st
 
 @dataclass(frozen=True)
 class Laptop:
-    """The machine of commands after ``laptop$``, and of files without a folder: it has no Slurm.
-
-    Attributes:
-        cluster: to which its scp copies.
-        folder: where its commands run.
-    """
+    """The machine of commands after ``laptop$``, and of files without a folder: it has no Slurm."""
 
     cluster: "Cluster"
     folder: Path
@@ -148,11 +137,6 @@ class Laptop:
 
 def play(cluster: "Cluster", page: str, laptop: Laptop | None = None) -> None:
     """Install the files of a page, run its commands, and compare what they print.
-
-    Args:
-        cluster: on which commands run.
-        page: the page.
-        laptop: for the commands of a machine without Slurm.
 
     Raises:
         AssertionError: a command prints something else than the page shows.

@@ -158,14 +158,9 @@ def virtual(
 ) -> Iterator[Virtual]:
     """Run the files of a cluster in a virtual machine, or skip the test if that is not possible.
 
-    Args:
-        cluster: whose files; it goes on by itself.
-        folder: for files of this machine.
-        packages: of Debian, which the machine has besides.
-        prepare: a shell script, run by the machine's first process.
-        enter: the beginning of a command, such as runcon, in which all others run.
-        kernel: parameters of the kernel.
-        drivers: those of the kernel that the machine has, such as net/veth.
+    ``enter`` is the beginning of a command, such as runcon, in which all others run; ``prepare`` a shell script, run by
+    the machine's first process; ``kernel`` are parameters of the kernel, ``drivers`` those that it has, such as
+    net/veth.
     """
     if shutil.which(QEMU) is None:
         pytest.skip(f"{reporting.SKIPPED} THIS WAS TESTED: {QEMU} is missing: install qemu-system-x86")

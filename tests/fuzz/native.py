@@ -20,12 +20,7 @@ SANITIZERS = "address,undefined"
 class Target:
     """A target in C.
 
-    Attributes:
-        name: of its source and its corpus.
-        sources: of native/ that it calls.
-        fakehost: sources of tests/fakehost.
-        tables: whether it needs the tables that the build writes.
-        defines: for the sources of native/.
+    ``sources`` are those of native/ that it calls, with ``defines``; ``tables``: it needs those that the build writes.
     """
 
     name: str
@@ -86,9 +81,7 @@ def compile_with(command: list[str]) -> None:
 def build(target: Target, fuzzer: str | None = None) -> Path:
     """Compile a target, and return the program.
 
-    Args:
-        target: the target.
-        fuzzer: a clang, for a program that runs libFuzzer; None: a program that runs the files that it is given.
+    ``fuzzer`` is a clang, for a program that runs libFuzzer; None: a program that runs the files that it is given.
 
     Raises:
         BuildError: the sources do not compile.

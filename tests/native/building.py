@@ -36,11 +36,7 @@ class BuildError(Exception):
 class Flavour:
     """One way to compile.
 
-    Attributes:
-        name: of the folder below build/.
-        options: of Meson.
-        release: of Slurm, whose headers are used, from the root file systems of tests/cluster; None: those of
-            this machine.
+    The headers of ``release`` are those of the root file systems of tests/cluster; None: those of this machine.
     """
 
     name: str
@@ -62,15 +58,8 @@ THREADS = Flavour("threads", ("-Db_sanitize=thread", "-Doptimization=0"))
 class Build:
     """The files of one flavour.
 
-    Attributes:
-        flavour: the flavour.
-        sysconfdir: the folder of slurm.conf without SLURM_CONF.
-        plugins: the folder of the plugins.
-        host: the program fakehost.
-        other_core: a core library of another build.
-        malloc_core: a core library in which Python takes each object from malloc().
-        include: the folder of Slurm's headers.
-        has_lua: whether the plugin for scrun was built.
+    ``sysconfdir`` is the folder of slurm.conf without SLURM_CONF. In ``malloc_core``, Python takes each object from
+    malloc().
     """
 
     flavour: Flavour

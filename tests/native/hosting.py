@@ -189,14 +189,8 @@ class Host:
     ) -> Run:
         """Run a script.
 
-        Args:
-            text: the script.
-            env: variables besides PATH and SLURM_CONF.
-            cwd: the current folder of the host; by default that of the site.
-            wrapper: a program with arguments that runs the host.
-            returncode: the expected exit code of the host; None: any.
-            quiet: whether noise is an error.
-            time_limit: in seconds.
+        ``env`` are variables besides PATH and SLURM_CONF; ``wrapper`` is a program with arguments that runs the host.
+        Any ``returncode`` is right if it is None. ``quiet``: noise is an error.
         """
         script = self.script(text)
         if self.deploys:
@@ -223,14 +217,7 @@ class Host:
         return self.read(process.returncode, out + b"\n" + err, returncode, quiet)
 
     def read(self, code: int, raw: bytes, returncode: int | None = 0, quiet: bool = True) -> Run:
-        """Read the output of a host.
-
-        Args:
-            code: its exit code.
-            raw: its output.
-            returncode: see run().
-            quiet: see run().
-        """
+        """Read the output and the exit code of a host; for the others see run()."""
         run = Run(code, [], [])
         commands = tuple(_commands())
         for line in raw.decode("utf-8", "surrogateescape").split("\n"):

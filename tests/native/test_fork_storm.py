@@ -45,13 +45,7 @@ threading.Thread(target=spin, daemon=True).start()
 
 
 def storm(host: Host, count: int, extra: str = "") -> None:
-    """Let each of eight threads fork children, each of which runs a handler, and check that none hangs or fails.
-
-    Args:
-        host: the host.
-        count: the number of children of each thread.
-        extra: more code of the hook file.
-    """
+    """Let each of eight threads fork children, each of which runs a handler, and check that none hangs or fails."""
     host.site(SITE + extra)
     run = host.run(STORM.format(threads=THREADS, count=count), time_limit=60.0 + count / 10)
     assert {result.rc for result in run.of("call")} == {0}

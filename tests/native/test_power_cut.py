@@ -60,12 +60,7 @@ class Disk:
             self._files[number] = path.read_bytes()
 
     def after_cut(self, target: Path, removed: bool) -> None:
-        """Create the folder as it may be after a power cut.
-
-        Args:
-            target: a folder to make.
-            removed: whether the kernel has written that names are gone.
-        """
+        """Create the folder as it may be after a power cut; ``removed``: the kernel has written that names are gone."""
         self._copy(self._number, self._root, target, removed)
 
     def _copy(self, number: int, now: Path, target: Path, removed: bool) -> None:

@@ -155,10 +155,7 @@ STEP = """
 def run(host: Host, body: str, prepared: bool) -> Run:
     """Run a step of two tasks.
 
-    Args:
-        host: the host.
-        body: the content of the hook file.
-        prepared: whether the step calls init_post_opt, in which slurmhooks prepares the handlers of tasks.
+    ``prepared``: the step calls init_post_opt, in which slurmhooks prepares the handlers of tasks.
     """
     host.site(SITE.format(body=body))
     return host.run(STEP.format(prepare="call sp init_post_opt" if prepared else "call sp user_init"))

@@ -30,15 +30,7 @@ def write_manifest(host: Host, folder: Path) -> Path:
 
 
 def launch(host: Host, conf: str, cwd: Path | None = None, wrapper: Sequence[str] = (), rc: int | None = 0) -> Run:
-    """Call init with SLURM_CONF set to a path. Python starts only if the manifest is not used.
-
-    Args:
-        host: that runs it.
-        conf: the path.
-        cwd: the current folder.
-        wrapper: see Host.run().
-        rc: what init returns; None: anything.
-    """
+    """Call init with SLURM_CONF set to a path. Python starts only if the manifest is not used."""
     env = {"SLURM_CONF": conf}
     script = "open sp $spank $dir/hooks.py\ncontext remote\ncall sp init\nmapped libpython"
     run = host.run(script, env=env, cwd=cwd, wrapper=wrapper)

@@ -26,14 +26,7 @@ DEADLINE_MS = 60_000
 
 
 class Process:
-    """A process as shown in /proc.
-
-    Attributes:
-        pid: its process id.
-        parent: that of its parent.
-        name: at most 15 characters.
-        state: a letter; Z: a zombie.
-    """
+    """A process as shown in /proc: its name has at most 15 characters; the state Z is that of a zombie."""
 
     def __init__(self, folder: Path) -> None:
         text = (folder / "stat").read_text()
@@ -83,10 +76,7 @@ def pages(pid: int) -> int:
 def wait_for(condition: Callable[[], Any], what: str, progress: Callable[[], object] = lambda: None) -> Any:
     """Wait until a condition is true, and return its value.
 
-    Args:
-        condition: the condition.
-        what: a description of the condition, for the message if it does not become true.
-        progress: returns a value; as long as it changes, the wait goes on.
+    As long as the value that ``progress`` returns changes, the wait goes on.
     """
     until, seen = time.monotonic() + PATIENCE, progress()
     while not (result := condition()):
@@ -98,23 +88,12 @@ def wait_for(condition: Callable[[], Any], what: str, progress: Callable[[], obj
 
 
 class Exchanger:
-    """The exchanger; supervisor, generations and workers are its descendants.
-
-    Attributes:
-        pid: its process id.
-    """
+    """The exchanger; supervisor, generations and workers are its descendants."""
 
     def __init__(
         self, build: Build, folder: Path, state: dict[str, Any] | None = None, python: str = sys.executable
     ) -> None:
-        """Start it.
-
-        Args:
-            build: the build that has it.
-            folder: a folder for its files.
-            state: see worker_service.py.
-            python: the interpreter of the supervisor, which need not exist.
-        """
+        """Start it in an interpreter, which need not exist; for ``state`` see worker_service.py."""
         self._state = folder / "state.json"
         self._errors = folder / "errors"
         self.set(**(state or {}))

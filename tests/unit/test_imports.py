@@ -230,9 +230,7 @@ def isolated(script: Path, *arguments: str) -> tuple[str, set[str]]:
 def launch(tmp_path: Path, *arguments: str) -> set[str]:
     """Run handlers as slurmstepd does, in an isolated interpreter; return the modules that were imported.
 
-    Args:
-        tmp_path: holds slurm.conf.
-        arguments: "known" or "new", then the arguments on the line of plugstack.conf.
+    ``tmp_path`` holds slurm.conf. The arguments are "known" or "new", then those on the line of plugstack.conf.
     """
     script = tmp_path / "launch.py"
     script.write_text(LAUNCH)

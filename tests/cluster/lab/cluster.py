@@ -27,13 +27,10 @@ def up(
 ) -> None:
     """Bring the cluster up, and wait until every node is idle.
 
-    Args:
-        release: of Slurm.
-        nodes: number of nodes; None: unchanged if the cluster runs, otherwise one.
-        fresh: discard every change of its files.
-        below: called if the cluster has no files yet, to give it a layer; returns False if the layer must be prepared.
-        prepare: called before the daemons start, unless they run already, with whether the cluster had no files yet.
-        start: start Slurm's daemons; otherwise `restart` does.
+    Without ``nodes``, their number is unchanged if the cluster runs, otherwise one. ``below`` is called if the cluster
+    has no files yet, to give it a layer; returns False if the layer must be prepared. ``prepare`` is called before the
+    daemons start, unless they run already, with whether the cluster had no files yet. Without ``start``, `restart`
+    starts Slurm's daemons.
     """
     rootfs.make(release)
     directory = places.cluster(release.name)
@@ -187,12 +184,7 @@ def read_nodes(directory: str) -> int:
 
 
 def layer_file(name: str, release: str) -> str:
-    """Return the file that says which folder is between the root file system and a cluster's own files.
-
-    Args:
-        name: of a set of clusters, or a pattern of it.
-        release: of Slurm.
-    """
+    """Return the file that says which folder is between the root file system and the own files of a set of clusters."""
     return os.path.join(places.clusters(), name, release, "layer")
 
 

@@ -63,16 +63,8 @@ def start_command(
     Tests start tens of thousands, so unless it is attached no Python runs in the child, which would copy the pages that
     Python writes to.
 
-    Args:
-        user: root, alice or bob.
-        command: the words.
-        more: variables of its environment.
-        directory: current directory; None: the user's home.
-        streams: its standard streams.
-        attached: whether a killed `run` takes the command with it.
-
-    Returns:
-        The process, or the exit code if it could not be started.
+    Returns the process, or the exit code if it could not be started. Without a ``directory`` it starts in the user's
+    home. ``attached``: a killed `run` takes the command with it.
     """
     uid, gid, home, shell, groups = account(user)
     other = uid != os.getuid()

@@ -17,10 +17,7 @@ DOWNLOADS = "/opt/downloads"
 def add(release: Release, packages: list[str], of: Release | None = None) -> None:
     """Install packages in the cluster, which may be up or down; they are downloaded once and kept.
 
-    Args:
-        release: of the cluster.
-        packages: their names.
-        of: another release, whose packages are unpacked over the files of the cluster, without their dependencies.
+    ``of`` is another release, whose packages are unpacked over the files of the cluster, without their dependencies.
 
     Raises:
         UnreachableError: the mirror cannot be reached.

@@ -83,10 +83,7 @@ def below(release: Release) -> bool:
 def into(release: Release, keeper: namespace.Keeper, is_new: bool) -> None:
     """Install the working tree before the daemons start; the caller holds the cluster's lock.
 
-    Args:
-        release: of Slurm.
-        keeper: of the cluster.
-        is_new: whether nobody can have changed a file of the cluster.
+    ``is_new``: nobody can have changed a file of the cluster.
     """
     if _is_installed(places.cluster(release.name)):
         namespace.call(keeper, _enable)
@@ -223,12 +220,7 @@ def _layers(release: Release) -> set[str]:
 
 
 class Tree(NamedTuple):
-    """The working tree.
-
-    Attributes:
-        files: those that are needed inside.
-        digest: of names, modes and contents.
-    """
+    """The files of the working tree that are needed inside, and a digest of names, modes and contents."""
 
     files: list[str]
     digest: str

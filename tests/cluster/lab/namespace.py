@@ -187,12 +187,9 @@ def fork(body: Callable[[], int], tell: Callable[[str], object]) -> int:
 def start(title: str, attach: Callable[[], str], *, isolated: bool, lasting: bool) -> Keeper:
     """Start a keeper.
 
-    Args:
-        title: what `ps` shows.
-        attach: called in the new mount namespace; mounts the new root and returns its path.
-        isolated: give it its own network and view of cgroups (a cluster), otherwise the host's
-            (for making a root file system, which needs downloads).
-        lasting: let it outlive this process.
+    ``attach``, called in the new mount namespace, mounts the new root and returns its path. ``isolated``: give it its
+    own network and view of cgroups (a cluster), otherwise the host's (for making a root file system, which needs
+    downloads). ``lasting``: let it outlive this process.
 
     Raises:
         LabError: a step failed; nothing is left behind.

@@ -34,10 +34,8 @@ def serve(link: str, program: str, namespaces: int) -> None:
     Each request has four descriptors: a file with the arguments and the keeper's process id, as JSON, and the streams
     of the command. The answer is the exit code, or UNSERVED.
 
-    Args:
-        link: the path of the command.
-        program: what it leads to in a cluster that has the build.
-        namespaces: which namespaces of the keeper to enter, as setns() takes them.
+    ``link`` is the path of the command, ``program`` what it leads to in a cluster that has the build; setns() takes the
+    ``namespaces`` of the keeper.
     """
     import slurmhooks
     from slurmhooks import identity

@@ -14,15 +14,8 @@ STEPD_TITLE = re.compile(r"slurmstepd: \[(\d+)\.(\w+)\]")
 class Step:
     """One step of a job, as it was requested.
 
-    Attributes:
-        tasks: total number.
-        nodes: total number; SPANK has 0 for a batch step.
-        layout: the tasks' global ids, for each node.
-        cpus_per_task: of each task.
-        argv: the command; None: not compared.
-        mem: of the step on a node, in MiB.
-        cpus: of the step, for each node.
-        ends: the wait statuses, by global id.
+    ``nodes`` is 0 for a batch step in SPANK; ``layout`` has the tasks' global ids, for each node. ``argv`` None is not
+    compared. ``mem`` is on a node, in MiB, ``cpus`` for each node, ``ends`` are wait statuses, by global id.
     """
 
     tasks: int
@@ -39,14 +32,9 @@ class Step:
 class Run:
     """One command.
 
-    Attributes:
-        name: short.
-        command: for alice's shell.
-        steps: by the names that Slurm's tools show.
-        options: expected values of the probe's options: flag, word, maybe, number; None: not given.
-        array: index of its only task in a job array.
-        commands: the programs on the user's side, each with its context.
-        control: expected job control environment in prolog and epilog.
+    ``steps`` have the names that Slurm's tools show. ``options`` are expected values of the probe's: flag, word, maybe,
+    number; None: not given. ``array`` is the index of its only task in a job array; ``commands`` the programs on the
+    user's side, each with its context.
     """
 
     name: str

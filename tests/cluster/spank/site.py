@@ -23,12 +23,7 @@ Done = subprocess.CompletedProcess[str]
 
 
 class Site:
-    """A running cluster with a site's files.
-
-    Attributes:
-        cluster: runs commands.
-        since: its release as two numbers, for comparisons.
-    """
+    """A running cluster with a site's files; ``since`` is its release as two numbers, for comparisons."""
 
     def __init__(self, cluster: "Cluster") -> None:
         self.cluster = cluster
@@ -114,12 +109,7 @@ class Site:
 
 
 def site(cluster: "Cluster", **slurm_conf: str) -> Site:
-    """Return the site of a cluster, which is fresh for each test file: nothing needs to be restored.
-
-    Args:
-        cluster: with hook files, lines of plugstack.conf and records.
-        slurm_conf: changed parameters of slurm.conf; the daemons are restarted for them.
-    """
+    """Return the site of a cluster, which is fresh for each test file; daemons restart for changes of slurm.conf."""
     lent = Site(cluster)
     lent.forget_records()
     if slurm_conf:

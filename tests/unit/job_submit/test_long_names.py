@@ -24,12 +24,7 @@ def reads(job):
 
 
 class Asked:
-    """Calls handlers, and notes the questions and the calls.
-
-    Attributes:
-        questions: how many questions the last request cost.
-        calls: what followers got.
-    """
+    """Calls handlers, and notes how many questions the last request cost, and the calls that followers got."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (folder / "reads.py").write_text(READS)

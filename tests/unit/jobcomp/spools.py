@@ -20,11 +20,7 @@ FIRST = 1_700_000_000
 
 
 class SpoolFolder:
-    """A spool to which a test appends.
-
-    Attributes:
-        path: of the folder.
-    """
+    """A spool to which a test appends."""
 
     def __init__(self, path: Path) -> None:
         """Create the spool, with one segment that is locked as slurmctld locks it."""

@@ -22,12 +22,7 @@ from tests.sets import put_in_force
 
 
 class Site:
-    """A configuration with mail handlers.
-
-    Attributes:
-        folder: of slurm.conf.
-        spool: of mails.
-    """
+    """A configuration with mail handlers, and the spool of mails."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder, self.spool, self._patch = folder, folder / "state/slurmhooks/mail", monkeypatch
@@ -151,12 +146,7 @@ def smtp() -> Iterator[Smtp]:
 
 
 class Chat(HTTPServer):
-    """A chat service.
-
-    Attributes:
-        received: path and body of each call.
-        statuses: those of the next calls; 200 once none is left.
-    """
+    """A chat service: path and body of each call; ``statuses`` are those of the next ones, 200 once none is left."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Call)

@@ -25,11 +25,7 @@ class Crash(BaseException):
 class World:
     """One node in slurmctld, and its state file.
 
-    Attributes:
-        crash_at: the number of the step before or after which the process is killed; None: never.
-        flags: of its state.
-        own: whether the reason is of the user of these processes.
-        time: when the reason was set.
+    The process is killed before or after the step ``crash_at``. ``own``: the reason is of the user of these processes.
     """
 
     def __init__(self) -> None:

@@ -14,13 +14,8 @@ from slurmhooks.testing import FakeJob, FakeRecord, fake_jobs, run
 class Case(NamedTuple):
     """A request, and what the rule does to it.
 
-    Attributes:
-        keys: the keys of the rule, as TOML.
-        job: the fields of the request.
-        refused: a part of the text that the user reads; None: the request is accepted.
-        changes: the fields that the rule changes.
-        record: for an update, the fields of the job as it is.
-        uid: the requesting user; by default the user of the job.
+    ``refused`` is a part of the text that the user reads, ``record`` the fields of the job of an update as it is;
+    ``uid`` is by default the user of the job.
     """
 
     keys: str

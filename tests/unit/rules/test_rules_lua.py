@@ -128,14 +128,7 @@ def _decided(generator: random.Random, nodes: int) -> dict[str, Any]:
 
 
 class Decision(NamedTuple):
-    """The outcome for a user.
-
-    Attributes:
-        accepted: the request is accepted.
-        code: of a refusal.
-        text: what the user reads.
-        changes: raw values of changed members.
-    """
+    """The outcome for a user; changes are raw values of members."""
 
     accepted: bool
     code: str | int | None

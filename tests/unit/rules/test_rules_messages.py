@@ -153,9 +153,7 @@ REQUESTS: dict[str, list[tuple[str, dict[str, Any], bool]]] = {
 def messages(folder: Path, *, of_site: bool = False) -> Iterator[tuple[str, bool, str]]:
     """Yield rule, whether it is an update, and text, of each request.
 
-    Args:
-        folder: for the configuration.
-        of_site: each rule has a message of the site, with all of its placeholders.
+    ``of_site``: each rule has a message of the site, with all of its placeholders.
     """
     path = folder / "slurmhooks.toml"
     for name, requests in REQUESTS.items():

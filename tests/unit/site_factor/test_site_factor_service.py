@@ -41,12 +41,7 @@ def write(tmp_path: Path) -> Write:
 
 
 class Slurmctld:
-    """Stands in for slurmctld: sends batches of jobs, and counts the questions that it gets.
-
-    Attributes:
-        members: the positions of the job members that it sends.
-        asked: how many questions there were.
-    """
+    """Stands in for slurmctld: sends batches of jobs, with these members, and counts the questions that it gets."""
 
     def __init__(self, file: Path, jobs: Sequence[FakeRecord]) -> None:
         self.members: Sequence[int] = [RECORD.places["job_id"]]

@@ -28,13 +28,7 @@ COUNT = 3000
 
 
 class Slurmctld:
-    """Answers as slurmctld does: with few rows in an answer, whose texts are short.
-
-    Attributes:
-        asked: the questions.
-        sizes: of the answers.
-        records: the jobs and nodes that it knows.
-    """
+    """Answers as slurmctld does: with few rows in an answer, whose texts are short."""
 
     def __init__(self, jobs: FakeTable, nodes: FakeTable | None = None, most: int = 1 << 18) -> None:
         self.asked: list[Message] = []

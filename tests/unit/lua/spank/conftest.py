@@ -56,13 +56,7 @@ class Native(FakeSpankModule):
 
 
 class Site:
-    """A folder with scripts, and the calls of a process.
-
-    Attributes:
-        lines: what was logged: level and text.
-        native: Slurm.
-        registered: options that scripts registered while they ran.
-    """
+    """A folder with scripts, and the calls of a process; ``registered`` are options of scripts while they ran."""
 
     def __init__(self, folder: Path, lines: Lines) -> None:
         self.folder = folder

@@ -50,11 +50,8 @@ codecs.register(
 class Step:
     """A process that calls a script.
 
-    Attributes:
-        context: see slurmhooks.spank.model.Spank.
-        options: of the script that the user gives, with their arguments.
-        env: the environment of the job, and the job control environment.
-        items: of SPANK, by attribute.
+    ``options`` are those of the script that the user gives, with their arguments; ``env`` is that of the job, and the
+    job control environment.
     """
 
     context: str

@@ -34,14 +34,8 @@ def output(
 ) -> bytes:
     """Return what sacct prints.
 
-    Args:
-        jobs: columns of each record.
-        scripts: by job.
-        environments: by job.
-        version: of Slurm.
-        extra: follows each script and environment.
-        windows: how often sacct is asked for the same records.
-        at_once: for how many scripts it is asked at once, as the output says; 0: as in earlier releases.
+    ``extra`` follows each script and environment; sacct is asked for the same records ``windows`` times, and for
+    ``at_once`` scripts at once, as the output says; 0: as in earlier releases.
     """
     records = [{**DEFAULTS, "JobIDRaw": job["JobID"], **job} for job in jobs]
     header = SEPARATOR.join(COLUMNS)

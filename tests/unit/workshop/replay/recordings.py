@@ -42,15 +42,8 @@ def record(
 ) -> Recorder:
     """Record submissions, as a worker and a collector do.
 
-    Args:
-        path: of the recording.
-        hooks: content of the hook file in force.
-        jobs: fields of each request.
-        release: of Slurm.
-        kept: secrets that are recorded.
-        snapshots: names of tables that are recorded as a whole.
-        limits: of the recording.
-        given: tables of slurmctld, by the names of handlers' arguments.
+    ``kept`` are secrets that are recorded, ``snapshots`` names of tables that are recorded as a whole, ``given`` tables
+    of slurmctld, by the names of handlers' arguments.
     """
     tables = tables_of(release)
     records = {table: fake_table(name, given.get(name), release) for name, table in LISTS.items()}

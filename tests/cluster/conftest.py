@@ -108,6 +108,10 @@ class Cluster:
         """Run a command as root."""
         return self._command(["exec"], [self.release], command, check, input, timeout, env)
 
+    def shell(self, script: str) -> str:
+        """Return the output of a script of root."""
+        return self.root("sh", "-c", script, check=True).stdout.strip()
+
     def user(
         self,
         name: str,
@@ -131,23 +135,12 @@ class Cluster:
         timeout: float,
         env: Mapping[str, str],
     ) -> subprocess.CompletedProcess[str]:
-        done = self._run(verb, names, command, stdin, timeout, env)
+        options = [f"--env={key}={value}" for key, value in env.items()]
+        done = run(*verb, *options, *names, "--", *command, name=self.name, stdin=stdin, timeout=timeout)
         if check:
             shown = " ".join(command)
             assert done.returncode == 0, f"{shown}: exit {done.returncode}\n{done.stdout}{done.stderr}"
         return done
-
-    def _run(
-        self,
-        verb: list[str],
-        names: list[str],
-        command: tuple[str, ...],
-        stdin: str | None,
-        timeout: float,
-        env: Mapping[str, str],
-    ) -> subprocess.CompletedProcess[str]:
-        options = [f"--env={key}={value}" for key, value in env.items()]
-        return run(*verb, *options, *names, "--", *command, name=self.name, stdin=stdin, timeout=timeout)
 
     def put(self, content: str | Path, path: str, mode: int | None = None) -> None:
         """Write a text, or copy a host file, to `path`, owned by root (mode: 644, or the file's own).

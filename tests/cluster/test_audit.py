@@ -144,8 +144,7 @@ def site(cluster: Cluster) -> Cluster:
         assert done.returncode == 0, done.stderr
     if cluster.root("sh", "-c", "command -v scrontab").returncode == 0:
         cluster.user("alice", "scrontab", "-", input=CRONTAB, check=True)
-    running = cluster.user("alice", "sbatch", "-J", "long", "-t601", "-o", "/dev/null", "--wrap", "sleep 600")
-    assert running.returncode == 0, running.stderr
+    cluster.user("alice", "sbatch", "-J", "long", "-t601", "-o", "/dev/null", "--wrap", "sleep 600", check=True)
     cluster.wait(lambda: cluster.root("squeue", "-h", "-t", "R").stdout, what="the start of the job")
     cluster.put(TOML, "/etc/slurm/slurmhooks.toml")
     cluster.put(HOOKS, "/etc/slurm/hooks.d/rules.py")

@@ -81,11 +81,6 @@ cd $SCRATCH && cat data > result
 """
 
 
-def shell(cluster: Cluster, script: str) -> str:
-    """Return the output of a script of root."""
-    return str(cluster.root("sh", "-c", script, check=True).stdout).strip()
-
-
 @pytest.fixture(scope="module")
 def site(cluster: Cluster) -> Cluster:
     """A cluster with the example, and with handlers that fail if a file says so."""
@@ -93,17 +88,17 @@ def site(cluster: Cluster) -> Cluster:
     cluster.put(CONTRIB / "programs/flash_scratch.py", "/usr/local/sbin/flash_scratch", 0o755)
     rule = f"slurm ALL=(root) NOPASSWD: {PYTHON} -I /usr/local/sbin/flash_scratch *\n"
     cluster.put(rule, "/etc/sudoers.d/flash_scratch", 0o440)
-    shell(cluster, f"mkdir -p /flash {FOLDER}; chown slurm {FOLDER}; touch {FOLDER}/notes; chown slurm {FOLDER}/notes")
+    cluster.shell(f"mkdir -p /flash {FOLDER}; chown slurm {FOLDER}; touch {FOLDER}/notes; chown slurm {FOLDER}/notes")
     cluster.put(CONTRIB / "examples/flash_scratch.py", "/etc/slurm/hooks.d/flash_scratch.py")
     cluster.put(OWN, "/etc/slurm/hooks.d/own.py")
-    toml = shell(cluster, "cat /etc/slurm/slurmhooks.toml")
+    toml = cluster.shell("cat /etc/slurm/slurmhooks.toml")
     cluster.put(f"{toml}\n{TOML}", "/etc/slurm/slurmhooks.toml")
     cluster.put(CONF, "/etc/slurm/local.conf")
     since_2302 = "PollInterval=1\n" if cluster.version >= (23, 2) else ""
     cluster.put(BURST_BUFFER + since_2302, "/etc/slurm/burst_buffer.conf")
     refused = cluster.refusal()
     assert f"{SCRIPT}: slurmctld never calls handler own:setup of hook.burst_buffer.setup: it does not exist" in refused
-    shell(cluster, refused.partition("run '")[2].partition("'")[0])
+    cluster.shell(refused.partition("run '")[2].partition("'")[0])
     cluster.deploy()
     cluster.restart()
     cluster.user("alice", "sh", "-c", "umask 077; mkdir -p input 'the results'; echo 42 > input/data", check=True)
@@ -118,12 +113,12 @@ def submit(cluster: Cluster, script: str = JOB) -> int:
 def job(cluster: Cluster, number: int) -> str:
     """Return what slurmctld knows about a job, with its spaces."""
     shown = cluster.root("scontrol", "show", "job", f"{number}", check=True).stdout
-    return f"{shown}\n{shell(cluster, f'squeue -t all -h -o %r -j {number}')}"
+    return f"{shown}\n{cluster.shell(f'squeue -t all -h -o %r -j {number}')}"
 
 
 def stages(cluster: Cluster, number: int) -> list[list[str]]:
     """Return what the handlers noted of a job, without its id."""
-    lines = shell(cluster, f"cat {FOLDER}/notes").splitlines()
+    lines = cluster.shell(f"cat {FOLDER}/notes").splitlines()
     return [line.split()[1:] for line in lines if line.startswith(f"{number} ")]
 
 
@@ -150,7 +145,7 @@ def ends(cluster: Cluster, number: int) -> None:
         return "JobState=COMPLETED" in shown and "BurstBufferState=complete" in shown
 
     cluster.wait(has_ended, 240, "the end of the job")
-    assert shell(cluster, "ls /flash") == ""
+    assert cluster.shell("ls /flash") == ""
 
 
 def cancel(cluster: Cluster, number: int) -> None:
@@ -166,12 +161,12 @@ def cancel(cluster: Cluster, number: int) -> None:
         cluster.restart("slurmctld")  # Slurm kills the scripts of a job that is cancelled, and sometimes the teardown
         cluster.wait(is_gone, 60, "the second teardown")
     assert names(cluster, number)[-1] == "teardown"
-    assert shell(cluster, "ls /flash") == ""
+    assert cluster.shell("ls /flash") == ""
 
 
 def faults(cluster: Cluster, **what: str) -> None:
     """Let stages fail from now on."""
-    shell(cluster, f"cd {FOLDER}; rm -f {' '.join(STAGES)}")
+    cluster.shell(f"cd {FOLDER}; rm -f {' '.join(STAGES)}")
     for name, fault in what.items():
         cluster.put(fault, f"{FOLDER}/{name}", 0o644)
 
@@ -184,19 +179,19 @@ def processes(cluster: Cluster) -> bool:
 @pytest.mark.each_release
 def test_a_job_with_its_data(site: Cluster) -> None:
     """The data of the example come and go with the rights of the user; each stage is called once, in order."""
-    shell(site, f"rm -f {FOLDER}/looks")
+    site.shell(f"rm -f {FOLDER}/looks")
     number = submit(site)
     ends(site, number)
-    assert shell(site, "cd '/home/alice/the results'; cat result; stat -c %U result") == "42\nalice"
+    assert site.shell("cd '/home/alice/the results'; cat result; stat -c %U result") == "42\nalice"
     called = stages(site, number)
     assert [words[0] for words in called] == stages_of(site)
     assert called[0][2:4] == ["flash", f"{2 << 20}"]
-    alice, slurm = shell(site, "id -u alice; id -u slurm").split()
+    alice, slurm = site.shell("id -u alice; id -u slurm").split()
     told = called[:1] if site.version < (23, 2) else called
     assert [words[1] for words in called] == [alice] * len(told) + ["None"] * (len(called) - len(told))
     assert {words[4] for words in called} == {f"{number}" if site.has_sources else "None"}
     assert {words[5] for words in called} == {slurm}
-    looks = shell(site, f"cat {FOLDER}/looks 2> /dev/null || true")
+    looks = site.shell(f"cat {FOLDER}/looks 2> /dev/null || true")
     assert looks == ("" if site.version < (23, 2) else "xx")  # the first look found the data not there yet
     assert "increased from 2097152 to 7340032" in site.log()
     assert "asked for pools" in site.root("scontrol", "show", "bbstat", "pools", check=True).stdout
@@ -259,8 +254,8 @@ def test_after_the_job(site: Cluster, stage: str) -> None:
     faults(site, **{stage: "refuse"})
     number = submit(site)
     says(site, number, "no room on 'flash' $(x)")
-    assert shell(site, f"squeue -t all -h -o %T -j {number}") == "STAGE_OUT"
-    assert shell(site, f"cat /flash/{number}/result") == "42"
+    assert site.shell(f"squeue -t all -h -o %T -j {number}") == "STAGE_OUT"
+    assert site.shell(f"cat /flash/{number}/result") == "42"
     faults(site)
     site.restart("slurmctld")
     ends(site, number)
@@ -278,13 +273,13 @@ def test_a_teardown_is_tried_again(site: Cluster) -> None:
 
 def torn_down(cluster: Cluster, number: int) -> bool:
     """Tell whether the last stage of a job was teardown, and nothing is left of its burst buffer."""
-    return names(cluster, number)[-1:] == ["teardown"] and shell(cluster, "ls /flash") == ""
+    return names(cluster, number)[-1:] == ["teardown"] and cluster.shell("ls /flash") == ""
 
 
 @pytest.mark.moved
 def test_teardown_at_once(site: Cluster) -> None:
     """With TeardownFailure, Slurm calls teardown where it holds a job or leaves it in stage-out."""
-    conf = shell(site, "cat /etc/slurm/burst_buffer.conf")
+    conf = site.shell("cat /etc/slurm/burst_buffer.conf")
     site.put(f"{conf}\nFlags=TeardownFailure\n", "/etc/slurm/burst_buffer.conf")
     site.restart("slurmctld")
     for stage in ("data_in", "data_out"):
@@ -303,7 +298,7 @@ def test_slurmctld_is_killed_in_a_stage(site: Cluster) -> None:
     faults(site, data_in="hang")
     number = submit(site)
     site.wait(lambda: names(site, number)[-1:] == ["data_in"], 60, "data_in")
-    shell(site, "pkill -9 -x slurmctld")
+    site.shell("pkill -9 -x slurmctld")
     site.wait(lambda: not processes(site), 60, "end of the handlers")
     faults(site)
     site.restart("slurmctld")
@@ -321,7 +316,7 @@ def test_the_handlers_are_killed_in_a_copy(site: Cluster) -> None:
     site.put(slow, "/usr/local/sbin/flash_scratch", 0o755)
     number = submit(site)
     site.wait(lambda: site.root("pgrep", "-f", "sbin/flash_scratch copy_in").returncode == 0, 60, "the copy")
-    shell(site, "pkill -9 -f '[b]urst_buffer.program'")
+    site.shell("pkill -9 -f '[b]urst_buffer.program'")
     says(site, number, "ended with status 137")
     site.wait(lambda: not processes(site), 60, "end of the copy")
     cancel(site, number)
@@ -329,7 +324,7 @@ def test_the_handlers_are_killed_in_a_copy(site: Cluster) -> None:
 
 def test_a_set_brings_its_pools(site: Cluster) -> None:
     """slurmctld takes the pools of the set in force without a restart; a set without handlers is refused."""
-    toml = shell(site, "cat /etc/slurm/slurmhooks.toml")
+    toml = site.shell("cat /etc/slurm/slurmhooks.toml")
     site.put(toml.replace("flash:100MiB", "flash:200MiB"), "/etc/slurm/slurmhooks.toml")
     site.deploy()
     site.wait(lambda: "TotalSpace=200MiB" in site.root("scontrol", "show", "burst").stdout, 60, "the larger pool")

@@ -62,15 +62,13 @@ def test_text_of_a_user(site: Site) -> None:
     """A user's text forges no line of the log, controls no terminal and has a limited length, even in an update."""
     site.mark()
     done = site.cluster.user(
-        "alice", "sbatch", "--hold", f"--comment={NASTY}", input="#!/bin/sh\n# " + "x" * 10_000 + "\n"
+        "alice", "sbatch", "--hold", f"--comment={NASTY}", input="#!/bin/sh\n# " + "x" * 10_000 + "\n", check=True
     )
-    assert done.returncode == 0, done.stderr
     job_id = done.stdout.split()[-1]
     assert "you said first" in done.stderr
     assert r"forged: second\x1b[2J\r\u202e" in done.stderr
     assert not set("\x1b\r\u202e") & set(done.stderr)
-    update = site.cluster.user("alice", "scontrol", "update", f"jobid={job_id}", f"comment={NASTY}")
-    assert update.returncode == 0, update.stderr
+    update = site.cluster.user("alice", "scontrol", "update", f"jobid={job_id}", f"comment={NASTY}", check=True)
     assert not set("\x1b\r\u202e") & set(update.stdout + update.stderr)
     # slurmctld itself logs a new comment unescaped.
     logged = site.logged().split("\n")

@@ -159,8 +159,7 @@ def submit(cluster: Cluster, name: str, *options: str) -> str:
     # sbatch takes what follows a colon for the next component, except the command.
     first, second = (options[: options.index(":")], options[options.index(":") :]) if ":" in options else (options, ())
     common = ("--parsable", "-J", name, "-n1", "--mem=1", "-o", f"{name}.out", "--wrap", "sleep 600")
-    done = cluster.user("alice", "sbatch", *common, *first, *second)
-    assert done.returncode == 0, done.stderr
+    done = cluster.user("alice", "sbatch", *common, *first, *second, check=True)
     return done.stdout.strip()
 
 

@@ -104,8 +104,7 @@ def prometheus(site: Cluster) -> Iterator[None]:
 def submit(cluster: Cluster, name: str, *options: str) -> str:
     """Submit a batch job that sleeps; return its id."""
     common = ("--parsable", "-J", name, "-n1", "--mem=1", "-o", f"{name}.out", "--wrap", "sleep 600")
-    done = cluster.user("alice", "sbatch", *common, *options)
-    assert done.returncode == 0, done.stderr
+    done = cluster.user("alice", "sbatch", *common, *options, check=True)
     return done.stdout.strip()
 
 

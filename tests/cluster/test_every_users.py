@@ -120,8 +120,7 @@ def site(cluster: Cluster) -> Cluster:
 def submit(cluster: Cluster, user: str, name: str, *options: str) -> str:
     """Submit a job that sleeps; return its id."""
     common = ("--parsable", "-J", name, "-n1", "--mem=1", "-D", "/tmp", "-o", "/dev/null", "--wrap", "sleep 600")
-    done = cluster.user(user, "sbatch", *common, *options)
-    assert done.returncode == 0, done.stderr
+    done = cluster.user(user, "sbatch", *common, *options, check=True)
     return done.stdout.strip()
 
 

@@ -62,15 +62,10 @@ JobCompLoc=/var/log/slurm/jobcomp.log
 """
 
 
-def shell(cluster: Cluster, script: str) -> str:
-    """Return the output of a script of root."""
-    return str(cluster.root("sh", "-c", script, check=True).stdout).strip()
-
-
 @pytest.fixture(scope="module")
 def site(cluster: Cluster) -> Cluster:
     """A cluster whose job ends are delivered, and passed to jobcomp/filetxt."""
-    shell(cluster, f"install -d -o slurm {FOLDER}; touch /var/log/slurm/jobcomp.log; chown slurm /var/log/slurm/*")
+    cluster.shell(f"install -d -o slurm {FOLDER}; touch /var/log/slurm/jobcomp.log; chown slurm /var/log/slurm/*")
     cluster.put(TOML, "/etc/slurm/slurmhooks.toml")
     cluster.put(CONF, "/etc/slurm/local.conf")
     hooks = START + (WITH_RECORD if has_records(cluster) else WITHOUT_RECORD)
@@ -86,13 +81,13 @@ def has_records(cluster: Cluster) -> bool:
 
 def delivered(cluster: Cluster, name: str = "job_end") -> list[dict[str, Any]]:
     """Return the handlers' records of one hook."""
-    lines = shell(cluster, f"cat {FOLDER}/lines 2>/dev/null || true").splitlines()
+    lines = cluster.shell(f"cat {FOLDER}/lines 2>/dev/null || true").splitlines()
     return [line for line in map(json.loads, lines) if line["name"] == name]
 
 
 def ends(cluster: Cluster) -> int:
     """Return the number of ended jobs in the file of jobcomp/filetxt."""
-    return int(shell(cluster, "grep -c JobId= /var/log/slurm/jobcomp.log || true"))
+    return int(cluster.shell("grep -c JobId= /var/log/slurm/jobcomp.log || true"))
 
 
 def job(cluster: Cluster, *options: str, wrap: str = "true") -> int:
@@ -133,13 +128,13 @@ def test_each_end_is_delivered(site: Cluster) -> None:
 @pytest.mark.each_release  # with the jobs of the test above
 def test_other_plugin_gets_each_call(site: Cluster) -> None:
     """With [jobcomp] next = "filetxt", filetxt writes its file as without slurmhooks, and sacct -c reads it."""
-    lines = shell(site, "cat /var/log/slurm/jobcomp.log")
+    lines = site.shell("cat /var/log/slurm/jobcomp.log")
     assert "Name=first" in lines
     assert "Name=second" in lines
     # filetxt opens its file for writing even then, so only root and SlurmUser can.
     shown = site.root("sacct", "-c", "-n", "--format=JobName%20", check=True).stdout.split()
     assert {"first", "second"} <= set(shown)
-    assert not shell(site, "pgrep -u alice slurmhooks || true")
+    assert not site.shell("pgrep -u alice slurmhooks || true")
 
 
 SAVED = "test /var/lib/slurm/slurmctld/job_state -nt /root/submitted && echo yes || true"
@@ -153,14 +148,14 @@ def test_nothing_is_lost_when_slurmctld_is_killed(site: Cluster) -> None:
         new = {job(site, f"--job-name=killed{number}", wrap=f"until [ -e {go} ]; do sleep 0.2; done") for _ in range(4)}
         site.wait(lambda: len(running(site)) == 4, what="start of the jobs")
         # slurmctld itself would forget jobs that it had not saved, and use their ids again.
-        shell(site, "touch /root/submitted; sleep 0.01")
+        site.shell("touch /root/submitted; sleep 0.01")
         site.user("alice", "scontrol", "update", f"jobid={min(new)}", "comment=saved", check=True)
-        site.wait(lambda: shell(site, SAVED), what="that slurmctld saves its state")
+        site.wait(lambda: site.shell(SAVED), what="that slurmctld saves its state")
         ids |= new
-        shell(site, f"touch {go}")
+        site.shell(f"touch {go}")
         if victim == "slurmctld":
             site.wait(lambda: len(running(site)) < 4, what="the first end")
-            shell(site, "kill -9 $(cat /run/slurmctld.pid)")
+            site.shell("kill -9 $(cat /run/slurmctld.pid)")
             site.restart()
             # slurmctld considers jobs running whose end it had not saved, and would do so for many minutes.
             site.root("scancel", "-u", "alice", check=True)
@@ -223,7 +218,7 @@ def test_what_root_delivers_again(site: Cluster) -> None:
 
     job(site)
     site.wait(lambda: dead() == 1, what="a dead letter")
-    shell(site, f"touch {FOLDER}/ready; slurmhooks spool redeliver")
+    site.shell(f"touch {FOLDER}/ready; slurmhooks spool redeliver")
     site.wait(lambda: delivered(site, "redelivered"), what="its delivery")
     before = len(delivered(site))
     job(site)
@@ -309,7 +304,7 @@ def test_long_texts_of_one_user_do_not_fill_the_spool(site: Cluster) -> None:
         "    kept.append", f"    if os.path.exists('{FOLDER}/down'): 1 / 0\n    kept.append"
     )
     site.put(hooks, "/etc/slurm/hooks.d/ends.py")
-    shell(site, f"rm -f {FOLDER}/lines; touch {FOLDER}/down")
+    site.shell(f"rm -f {FOLDER}/lines; touch {FOLDER}/down")
     site.restart("slurmctld")
     site.put(
         "#!/bin/sh\nlong=$(head -c 100000 /dev/zero | tr '\\0' x)\nprintf '#!/bin/sh\\n' > /tmp/short.sh\n"
@@ -317,12 +312,12 @@ def test_long_texts_of_one_user_do_not_fill_the_spool(site: Cluster) -> None:
         "/tmp/many.sh",
     )
     longs = site.user("alice", "sh", "/tmp/many.sh", check=True).stdout.split()
-    site.wait(lambda: not shell(site, "squeue -h -t pd,r,cg"), what="end of the jobs")
+    site.wait(lambda: not site.shell("squeue -h -t pd,r,cg"), what="end of the jobs")
     others = [job(site) for _ in range(20)]
-    site.wait(lambda: not shell(site, "squeue -h -t pd,r,cg"), what="end of the jobs")
+    site.wait(lambda: not site.shell("squeue -h -t pd,r,cg"), what="end of the jobs")
     site.wait(lambda: "longer texts of records are cut" in site.log("slurmctld"), what="line")
     assert "records were not kept" not in site.log("slurmctld")
-    shell(site, f"rm {FOLDER}/down")
+    site.shell(f"rm {FOLDER}/down")
     site.wait(lambda: len(delivered(site)) >= len(longs) + len(others), what="records")
     lines = {line["job"]: line["line"] for line in delivered(site)}
     assert lines.keys() == {*map(int, longs), *others}
@@ -353,14 +348,14 @@ def test_records_have_what_slurms_own_plugin_reports(site: Cluster) -> None:
     site.root("scancel", str(numbers[2]), check=True)
     site.wait(lambda: "R" in site.root("squeue", "-h", "-o%t", "-j", str(numbers[3])).stdout, what="start")
     site.root("scontrol", "suspend", str(numbers[3]), check=True)
-    shell(site, "sleep 1.1")  # Slurm counts whole seconds
+    site.shell("sleep 1.1")  # Slurm counts whole seconds
     site.root("scontrol", "resume", str(numbers[3]), check=True)
     site.wait(lambda: len(delivered(site, "report")) >= 4, what="delivery")
     mine = {row["job"]: row for row in delivered(site, "report")}
     assert set(mine) == set(numbers)
-    site.wait(lambda: shell(site, f"ls {FOLDER} | grep -c 'report[.][0-9]*$' || true") == "4", what="Slurm's reports")
+    site.wait(lambda: site.shell(f"ls {FOLDER} | grep -c 'report[.][0-9]*$' || true") == "4", what="Slurm's reports")
     for number in numbers:
-        lines = shell(site, f"cat {FOLDER}/report.{number}").splitlines()
+        lines = site.shell(f"cat {FOLDER}/report.{number}").splitlines()
         theirs = dict(line.split("=", 1) for line in lines if "=" in line)
         ours = {name: "" if value is None else str(value) for name, value in mine[number]["text"].items()}
         ours["JOBSTATE"] = SPELT.get(ours["JOBSTATE"], ours["JOBSTATE"])

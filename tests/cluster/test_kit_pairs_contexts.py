@@ -163,8 +163,7 @@ def test_every_callback_in_every_process(lent: Site, tmp_path: Path) -> None:
 def test_log_lines(lent: Site, tmp_path: Path) -> None:
     """Texts, fields, levels and marks of further lines are the same in Slurm's log and in the result of the kit."""
     hooks = install(lent, LOGS, tmp_path)
-    done = lent.cluster.user("alice", "sbatch", "-H", f"--comment={COMMENT}", "--wrap", "true")
-    assert done.returncode == 0, done.stderr
+    lent.cluster.user("alice", "sbatch", "-H", f"--comment={COMMENT}", "--wrap", "true", check=True)
     lines = [re.sub(r"^\[[^]]*\] ", "", line) for line in lent.cluster.log("slurmctld").splitlines()]
     ours = [re.sub(rf"^({LEVELS})?slurmhooks: ", r"\1", line) for line in lines if "slurmhooks: " in line]
     first = max(number for number, line in enumerate(ours) if line == "KIT plain")

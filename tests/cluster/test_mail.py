@@ -76,20 +76,15 @@ ResvEpilog={PROGRAMS}reservation_end
 SINCE_2305 = {"SLURM_JOB_START_TIME", "SLURM_JOB_END_TIME", "SLURM_JOB_OVERSUBSCRIBE"}
 
 
-def shell(cluster: Cluster, script: str) -> str:
-    """Return the output of a script of root."""
-    return str(cluster.root("sh", "-c", script, check=True).stdout).strip()
-
-
 @pytest.fixture(scope="module")
 def site(cluster: Cluster) -> Cluster:
     """A cluster with the programs of mail and reservations."""
     cluster.put(SERVER, "/etc/slurm/server.py")
-    shell(cluster, f"mkdir -p {FOLDER}; chown slurm {FOLDER}")
-    shell(cluster, "setsid python3 /etc/slurm/server.py > /var/log/slurm/server 2>&1 < /dev/null &")
+    cluster.shell(f"mkdir -p {FOLDER}; chown slurm {FOLDER}")
+    cluster.shell("setsid python3 /etc/slurm/server.py > /var/log/slurm/server 2>&1 < /dev/null &")
     cluster.put(HOOKS, "/etc/slurm/hooks.d/mail.py")
     cluster.put(
-        f"{shell(cluster, 'cat /etc/slurm/slurmhooks.toml')}\n[mail]\nbackoff = 1\n", "/etc/slurm/slurmhooks.toml"
+        f"{cluster.shell('cat /etc/slurm/slurmhooks.toml')}\n[mail]\nbackoff = 1\n", "/etc/slurm/slurmhooks.toml"
     )
     cluster.put(CONF, "/etc/slurm/local.conf")
     cluster.deploy()
@@ -99,7 +94,7 @@ def site(cluster: Cluster) -> Cluster:
 
 def notes(cluster: Cluster) -> list[dict[str, Any]]:
     """Return what the handlers noted."""
-    return [json.loads(line) for line in shell(cluster, f"cat {FOLDER}/notes 2> /dev/null || true").splitlines()]
+    return [json.loads(line) for line in cluster.shell(f"cat {FOLDER}/notes 2> /dev/null || true").splitlines()]
 
 
 def of(cluster: Cluster, job: int | None, count: int) -> list[dict[str, Any]]:
@@ -137,9 +132,9 @@ def test_what_slurm_tells(site: Cluster) -> None:
     assert environment["SLURM_JOB_EXIT_CODE_MAX"] == "3"
     assert environment["SLURM_JOB_RUN_TIME"]
     assert (environment.keys() >= SINCE_2305) == (site.version >= (23, 2))
-    uid = int(shell(site, "id -u alice"))
+    uid = int(site.shell("id -u alice"))
     assert begun["account"] == ([job, uid] if site.has_sources else None)
-    site.wait(lambda: len(shell(site, f"cat {FOLDER}/received || true").split()) == 2, what="mails at the server")
+    site.wait(lambda: len(site.shell(f"cat {FOLDER}/received || true").split()) == 2, what="mails at the server")
 
 
 @pytest.mark.moved
@@ -171,7 +166,7 @@ def test_other_events(site: Cluster) -> None:
 def test_reservations(site: Cluster) -> None:
     """The start and the end of a reservation reach their handlers, in this order."""
     created = "scontrol create reservation reservationname=r1 starttime=now+1 duration=1 users=alice nodes=n1"
-    shell(site, f"{created} flags=ignore_jobs")
+    site.shell(f"{created} flags=ignore_jobs")
     site.wait(
         lambda: (
             [note["event"] for note in notes(site) if note.get("reservation") == "r1"]
@@ -184,10 +179,10 @@ def test_reservations(site: Cluster) -> None:
 
 def test_a_server_that_hangs_delays_nothing(site: Cluster) -> None:
     """No program of Slurm waits for it; slurmctld answers; and once it is back, every mail comes."""
-    before = len(shell(site, f"cat {FOLDER}/received").split())
+    before = len(site.shell(f"cat {FOLDER}/received").split())
     site.put("", f"{FOLDER}/hang")
     jobs = [submit(site, "--mail-type=END", "--wrap=true") for _ in range(5)]
-    site.wait(lambda: len(shell(site, f"ls {SPOOL}/mail | grep spool$ || true").split()) == 5, 120, "five mails")
+    site.wait(lambda: len(site.shell(f"ls {SPOOL}/mail | grep spool$ || true").split()) == 5, 120, "five mails")
     site.wait(lambda: site.root("pgrep", "-f", "handover.program").returncode == 1, 20, "end of the programs")
     began = time.monotonic()
     site.user("alice", "srun", "true", check=True)
@@ -195,21 +190,21 @@ def test_a_server_that_hangs_delays_nothing(site: Cluster) -> None:
     site.root("rm", f"{FOLDER}/hang", check=True)
     for job in jobs:
         of(site, job, 1)
-    site.wait(lambda: len(shell(site, f"cat {FOLDER}/received").split()) == before + 5, what="mails at the server")
+    site.wait(lambda: len(site.shell(f"cat {FOLDER}/received").split()) == before + 5, what="mails at the server")
 
 
 def test_a_kill_of_every_process_loses_no_mail(site: Cluster) -> None:
     """slurmctld and the delivery are killed while a handler runs: each mail is delivered once slurmctld is back."""
     site.put("", f"{FOLDER}/hold")
     jobs = [submit(site, "--mail-type=END", "--wrap=true") for _ in range(3)]
-    site.wait(lambda: len(shell(site, f"ls {SPOOL}/mail | grep spool$ || true").split()) == 3, 120, "three mails")
+    site.wait(lambda: len(site.shell(f"ls {SPOOL}/mail | grep spool$ || true").split()) == 3, 120, "three mails")
     site.root("sh", "-c", "kill -9 $(pgrep -f [s]lurmhooks.mail.process) $(cat /run/slurmctld.pid)")
     site.wait(lambda: site.root("pgrep", "-f", "slurmhooks.mail.process").returncode, what="end of the delivery")
     site.root("rm", f"{FOLDER}/hold", check=True)
     site.restart("slurmctld")
     for job in jobs:
         of(site, job, 1)
-    assert shell(site, f"ls {SPOOL}/mail/dead 2> /dev/null || true") == ""
+    assert site.shell(f"ls {SPOOL}/mail/dead 2> /dev/null || true") == ""
 
 
 @pytest.mark.moved

@@ -111,20 +111,19 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             "/opt/old": fetch(release, ("--reinstall", *SLURM)),
         }.items():
             made.unpack(folder, target, scratch)
-        done = cluster.root("sh", "-c", "exec dpkg --install /opt/build/*.deb /opt/runtime/*.deb 2>&1", timeout=LONG)
-        assert done.returncode == 0, done.stdout
+        cluster.root(
+            "sh", "-c", "exec dpkg --install /opt/build/*.deb /opt/runtime/*.deb 2>&1", timeout=LONG, check=True
+        )
 
         source = scratch / "source"
         subprocess.run([PROJECT / "contrib/packaging/make-deb", sys.executable, source], check=True)
         made.unpack(source, "/opt/source", scratch)
         # -d: without build-essential, which brings a C++ compiler.
         build = "cd /opt/source && dpkg-source -x *.dsc tree && cd tree && dpkg-buildpackage -b -d --no-sign 2>&1"
-        done = cluster.root("sh", "-c", build, timeout=LONG)
-        assert done.returncode == 0, done.stdout
+        cluster.root("sh", "-c", build, timeout=LONG, check=True)
 
         needed = "cd /opt/source && exec dpkg --install slurmhooks_*.deb slurmhooks-plugins_*.deb 2>&1"
-        done = cluster.root("sh", "-c", needed, timeout=LONG)
-        assert done.returncode == 0, done.stdout
+        cluster.root("sh", "-c", needed, timeout=LONG, check=True)
         cluster.put(HOOKS, "/etc/slurm/hooks.d/hooks.py")
         cluster.put('[hooks]\npaths = ["hooks.d/*.py"]\n', "/etc/slurm/slurmhooks.toml")
         cluster.put("JobSubmitPlugins=python\n", "/etc/slurm/local.conf")
@@ -317,8 +316,7 @@ def with_rpm(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Site:
         "rpm --install --nodeps ~/rpmbuild/RPMS/noarch/slurmhooks-*.rpm",
     )
     env = {"SOURCE_DATE_EPOCH": "1700000000"}
-    done = site.cluster.root("sh", "-c", f"exec 2>&1; {' && '.join(commands)}", timeout=LONG, env=env)
-    assert done.returncode == 0, done.stdout
+    site.cluster.root("sh", "-c", f"exec 2>&1; {' && '.join(commands)}", timeout=LONG, env=env, check=True)
     return site
 
 

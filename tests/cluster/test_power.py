@@ -136,18 +136,13 @@ TreeWidth=65533
 """
 
 
-def shell(cluster: Cluster, script: str) -> str:
-    """Return the output of a script of root."""
-    return str(cluster.root("sh", "-c", script, check=True).stdout).strip()
-
-
 @pytest.fixture(scope="module")
 def site(cluster: Cluster) -> Cluster:
     """A cluster with ten nodes of a cloud."""
     cluster.put(CLOUD, "/etc/slurm/cloud", 0o755)
     folders = " ".join(f"{FOLDER}/{name}" for name in ("machines", "on", "busy"))
-    shell(cluster, f"mkdir -p {folders}; touch {NOTES} {FOLDER}/log; chown -R slurm {FOLDER}")
-    shell(cluster, "setsid /etc/slurm/cloud > /var/log/slurm/cloud 2>&1 < /dev/null &")
+    cluster.shell(f"mkdir -p {folders}; touch {NOTES} {FOLDER}/log; chown -R slurm {FOLDER}")
+    cluster.shell("setsid /etc/slurm/cloud > /var/log/slurm/cloud 2>&1 < /dev/null &")
     cluster.put(HOOKS, "/etc/slurm/hooks.d/power.py")
     conf = CONF
     if cluster.version >= (26, 5):
@@ -163,7 +158,7 @@ def site(cluster: Cluster) -> Cluster:
 
 def notes(cluster: Cluster, what: str = "end", hook: str = "resume", node: str = "") -> list[dict[str, Any]]:
     """Return what the handlers of a hook noted: one entry for each run, or one for each run that ended."""
-    entries = [json.loads(line) for line in shell(cluster, f"cat {NOTES}").splitlines()]
+    entries = [json.loads(line) for line in cluster.shell(f"cat {NOTES}").splitlines()]
     return [
         entry
         for entry in entries
@@ -186,7 +181,7 @@ def has(cluster: Cluster, node: str) -> bool:
 
 def waits(cluster: Cluster) -> bool:
     """Tell whether calls wait in the spool."""
-    return bool(shell(cluster, f"ls {SPOOL} | grep spool$ || true"))
+    return bool(cluster.shell(f"ls {SPOOL} | grep spool$ || true"))
 
 
 def shown(cluster: Cluster, node: str) -> str:
@@ -223,10 +218,10 @@ def test_a_full_cloud_gives_a_node_back(site: Cluster) -> None:
     site.wait(lambda: notes(site, hook="suspend", node="c10"), 120, "the call for the node that is given back")
     site.wait(lambda: is_off(site, "c10"), what="the end of the node")
     assert "DOWN+" not in shown(site, "c10")
-    assert not shell(site, f"ls {SPOOL}/dead 2> /dev/null | grep resume || true")
+    assert not site.shell(f"ls {SPOOL}/dead 2> /dev/null | grep resume || true")
     site.put("", f"{FOLDER}/room")
     site.user("alice", "sbatch", "-p", "cloud", "-w", "c10", "-o", f"{JOB}10", "--wrap=echo ran", check=True)
-    site.wait(lambda: shell(site, f"cat {JOB}10 || true") == "ran", 120, "a job on the node")
+    site.wait(lambda: site.shell(f"cat {JOB}10 || true") == "ran", 120, "a job on the node")
 
 
 @pytest.mark.each_release
@@ -252,9 +247,9 @@ def test_nodes_that_come_late_or_never_have_failed(site: Cluster) -> None:
 @pytest.mark.each_release
 def test_handlers_start_and_stop_the_node_of_a_job(site: Cluster) -> None:
     """A job has run on a node that its handler started; when the node was idle, the other handler stopped it."""
-    site.wait(lambda: shell(site, f"cat {JOB} || true"), 120, "the job")
+    site.wait(lambda: site.shell(f"cat {JOB} || true"), 120, "the job")
     site.wait(lambda: not has(site, "c1"), what="end of slurmd")
-    assert [int(shell(site, f"cat {JOB}")) in note["jobs"] for note in notes(site, "begin", node="c1")] == [True]
+    assert [int(site.shell(f"cat {JOB}")) in note["jobs"] for note in notes(site, "begin", node="c1")] == [True]
 
 
 def test_a_kill_of_every_process_loses_and_doubles_no_call(site: Cluster) -> None:
@@ -284,7 +279,7 @@ def test_a_kill_of_every_process_loses_and_doubles_no_call(site: Cluster) -> Non
     )
     ids = delivered()
     assert len(ids) == len(set(ids)), site.log()
-    assert shell(site, f"grep -c 'start c3' {FOLDER}/log") == "1"
+    assert site.shell(f"grep -c 'start c3' {FOLDER}/log") == "1"
 
 
 def test_kills_at_random_moments(site: Cluster) -> None:
@@ -296,7 +291,7 @@ def test_kills_at_random_moments(site: Cluster) -> None:
     before = {what: calls(site, what, "c3") for what in hooks}
     noted = {note["id"] for hook in hooks.values() for note in notes(site, hook=hook, node="c3")}
     count_starts = f"grep -s 'start c3' {FOLDER}/log | wc -l"
-    started = int(shell(site, count_starts))
+    started = int(site.shell(count_starts))
     kills = ["pkill -9 -f", "pkill -9 -n -f"]
     for _ in range(2):
         for state, is_up in (("power_down_force", False), ("power_up", True)):
@@ -304,7 +299,7 @@ def test_kills_at_random_moments(site: Cluster) -> None:
             for _ in range(2):
                 time.sleep(chance.random())
                 which = chance.choice(["[s]lurmhooks.power.process", "[s]lurmhooks.worker "])
-                shell(site, f"{chance.choice(kills)} '{which}' || true")
+                site.shell(f"{chance.choice(kills)} '{which}' || true")
             site.wait(lambda is_up=is_up: has(site, "c3") == is_up, what=f"{state}, SLURMHOOKS_SEED={seed}")  # type: ignore[misc]
             if not is_up:  # until SuspendTimeout, slurmctld does not start it again
                 site.wait(lambda: is_off(site, "c3"), what=f"end of {state}, SLURMHOOKS_SEED={seed}")
@@ -312,7 +307,7 @@ def test_kills_at_random_moments(site: Cluster) -> None:
     for what, hook in hooks.items():
         delivered = {note["id"] for note in notes(site, hook=hook, node="c3")} - noted
         assert len(delivered) == calls(site, what, "c3") - before[what] == 2, (seed, site.log())
-    assert int(shell(site, count_starts)) == started + 2
+    assert int(site.shell(count_starts)) == started + 2
 
 
 @pytest.mark.each_release
@@ -348,16 +343,16 @@ def test_a_full_disk(site: Cluster) -> None:
     """A call that was kept is delivered once, one that cannot be kept is lost, and the system's log says why."""
     site.wait(lambda: not waits(site), what="delivery of earlier calls")
     site.put(SYSTEM_LOG, "/opt/system_log.py")
-    shell(site, "rm -f /dev/log; setsid python3 /opt/system_log.py > /root/system_log 2>&1 < /dev/null &")
-    shell(site, f"mkdir -p {SPOOL}; mount -t tmpfs -o size=64k,mode=700,uid=$(id -u slurm) none {SPOOL}")
+    site.shell("rm -f /dev/log; setsid python3 /opt/system_log.py > /root/system_log 2>&1 < /dev/null &")
+    site.shell(f"mkdir -p {SPOOL}; mount -t tmpfs -o size=64k,mode=700,uid=$(id -u slurm) none {SPOOL}")
     try:
         site.put("", HOLD)
         site.root("scontrol", "update", "nodename=c9", "state=power_up", check=True)
         site.wait(lambda: notes(site, "begin", node="c9"), what="the handler")
-        shell(site, f"head -c 1M /dev/zero > {SPOOL}/filler || true")
+        site.shell(f"head -c 1M /dev/zero > {SPOOL}/filler || true")
         site.root("scontrol", "update", "nodename=c8", "state=power_up", check=True)
         lost = f"slurmhooks: power.resume of c8 is lost: it cannot be kept in {SPOOL}: No space left on device"
-        site.wait(lambda: lost in shell(site, "cat /root/system_log"), what="the line of the program")
+        site.wait(lambda: lost in site.shell("cat /root/system_log"), what="the line of the program")
         line = r"(resumeprog_*|program) exit status (of )?1\b"
         site.wait(lambda: re.search(line, site.log()), what="the line of slurmctld")
         site.root("rm", HOLD, check=True)
@@ -368,4 +363,4 @@ def test_a_full_disk(site: Cluster) -> None:
         site.wait(lambda: notes(site, hook="suspend", node="c9"), what="a call that is kept again")
         assert not notes(site, "begin", node="c8")
     finally:
-        shell(site, f"umount -l {SPOOL}; rm -f {HOLD}; pkill -f [s]ystem_log.py; rm -f /dev/log")
+        site.shell(f"umount -l {SPOOL}; rm -f {HOLD}; pkill -f [s]ystem_log.py; rm -f /dev/log")

@@ -37,15 +37,10 @@ time.sleep(600)
 """
 
 
-def shell(cluster: Cluster, script: str) -> str:
-    """Return the output of a script of root."""
-    return str(cluster.root("sh", "-c", script, check=True).stdout).strip()
-
-
 @pytest.fixture(scope="module")
 def site(cluster: Cluster) -> Cluster:
     """A cluster whose programs are the scripts; what they would do to the machine is noted instead."""
-    shell(cluster, f"mkdir -p {FOLDER}; chown slurm {FOLDER}; touch {FOLDER}/notes; chmod 666 {FOLDER}/notes")
+    cluster.shell(f"mkdir -p {FOLDER}; chown slurm {FOLDER}; touch {FOLDER}/notes; chmod 666 {FOLDER}/notes")
     cluster.put(NOTE, f"{FOLDER}/act", 0o755)
     for name, changes in {
         "primary": {
@@ -66,10 +61,10 @@ def site(cluster: Cluster) -> Cluster:
             assert old in text
             text = text.replace(old, new)
         cluster.put(text.replace("#!/usr/bin/env python3", "#!/usr/bin/python3"), f"{FOLDER}/{name}", 0o755)
-    shell(cluster, f"cd {FOLDER}; ln -s primary primary_on; ln -s primary primary_off")
-    shell(cluster, f"cd {FOLDER}; for at in begin end; do ln -s job_namespace job_namespace_$at; done; mkdir /scratch")
+    cluster.shell(f"cd {FOLDER}; ln -s primary primary_on; ln -s primary primary_off")
+    cluster.shell(f"cd {FOLDER}; for at in begin end; do ln -s job_namespace job_namespace_$at; done; mkdir /scratch")
     cluster.put(SYSTEM_LOG, "/etc/slurm/system_log.py")
-    shell(cluster, "setsid python3 /etc/slurm/system_log.py > /var/log/slurm/system 2>&1 < /dev/null &")
+    cluster.shell("setsid python3 /etc/slurm/system_log.py > /var/log/slurm/system 2>&1 < /dev/null &")
     cluster.put(TRACER, "/etc/slurm/tracer.py")
     cluster.put(CONF, "/etc/slurm/local.conf")
     cluster.restart()
@@ -78,7 +73,7 @@ def site(cluster: Cluster) -> Cluster:
 
 def notes(cluster: Cluster, word: str) -> int:
     """Return how often the scripts did something to the machine."""
-    return shell(cluster, f"cat {FOLDER}/notes").count(word)
+    return cluster.shell(f"cat {FOLDER}/notes").count(word)
 
 
 def test_the_address_moves_once(site: Cluster) -> None:
@@ -87,10 +82,10 @@ def test_the_address_moves_once(site: Cluster) -> None:
     site.root("scontrol", "reconfigure", check=True)
     site.restart("slurmctld")
     site.root("scontrol", "ping", check=True)
-    site.wait(lambda: shell(site, f"cat {FOLDER}/primary.host") == shell(site, "uname -n"), what="the name")
+    site.wait(lambda: site.shell(f"cat {FOLDER}/primary.host") == site.shell("uname -n"), what="the name")
     assert notes(site, "move") == 1
     site.put("other", f"{FOLDER}/primary.host")
-    shell(site, f"chown slurm {FOLDER}/primary.host")
+    site.shell(f"chown slurm {FOLDER}/primary.host")
     site.restart("slurmctld")
     site.wait(lambda: notes(site, "move") == 2, what="the address again")
 
@@ -111,9 +106,9 @@ def test_a_job_asks_for_a_feature(site: Cluster) -> None:
 
     site.wait(lambda: active() == "thp_madvise", what="the feature")
     site.user("alice", "sbatch", "-w", "n1", "-C", "thp_never", "-o", "/dev/null", "--wrap=true", check=True)
-    site.wait(lambda: shell(site, f"cat {FOLDER}/enabled") == "never", 120, "the setting")
+    site.wait(lambda: site.shell(f"cat {FOLDER}/enabled") == "never", 120, "the setting")
     site.wait(lambda: active() == "thp_never", what="the other feature")
-    site.wait(lambda: shell(site, "squeue -h") == "", 240, "the end of the job")
+    site.wait(lambda: site.shell("squeue -h") == "", 240, "the end of the job")
     site.wait(lambda: "State=IDLE " in site.root("scontrol", "show", "node", "n1").stdout, 60, "the idle node")
     site.put(CONF, "/etc/slurm/local.conf")
     site.restart()
@@ -140,9 +135,9 @@ def test_a_job_has_a_folder_in_its_namespace(site: Cluster, plugin: str) -> None
     script = "echo 42 > /scratch/file; ls /scratch; stat -c %U:%a /scratch"
     output = site.user("alice", "srun", "-t1", "-w", "n1", "sh", "-c", script, check=True).stdout
     assert output == "file\nalice:700\n"
-    assert shell(site, "ls /scratch") == ""
-    site.wait(lambda: shell(site, f"ls {FOLDER}/scratch") == "", 60, "the end of the folder")
-    works = shell(site, f"cat {FOLDER}/job_namespace")
+    assert site.shell("ls /scratch") == ""
+    site.wait(lambda: site.shell(f"ls {FOLDER}/scratch") == "", 60, "the end of the folder")
+    works = site.shell(f"cat {FOLDER}/job_namespace")
     site.put("#!/bin/sh\nexit 1\n", f"{FOLDER}/job_namespace", 0o755)
     assert site.user("alice", "srun", "-t1", "-w", "n1", "true").returncode != 0
     site.wait(lambda: "State=IDLE" in site.root("scontrol", "show", "node", "n1").stdout, 60, "the idle node")
@@ -163,13 +158,13 @@ def test_a_step_that_cannot_be_ended(site: Cluster) -> None:
         pytest.skip("26.05 did not run the program within three minutes for a process that a tracer keeps")
     script = "echo $$ > /home/alice/pid; exec sleep 1000"
     site.user("alice", "sbatch", "-w", "n1", "-o", "/dev/null", f"--wrap={script}", check=True)
-    site.wait(lambda: shell(site, "cat /home/alice/pid"), what="the process")
-    shell(site, "setsid python3 /etc/slurm/tracer.py $(cat /home/alice/pid) > /var/log/slurm/tracer 2>&1 < /dev/null &")
-    site.wait(lambda: "traced" in shell(site, "cat /var/log/slurm/tracer"), what="the tracer")
-    pid = shell(site, "cat /home/alice/pid")
+    site.wait(lambda: site.shell("cat /home/alice/pid"), what="the process")
+    site.shell("setsid python3 /etc/slurm/tracer.py $(cat /home/alice/pid) > /var/log/slurm/tracer 2>&1 < /dev/null &")
+    site.wait(lambda: "traced" in site.shell("cat /var/log/slurm/tracer"), what="the tracer")
+    pid = site.shell("cat /home/alice/pid")
     try:
         site.root("scancel", "-u", "alice", check=True)
-        site.wait(lambda: f".batch: {pid} sleep Z " in shell(site, "cat /var/log/slurm/system"), 180, "the line")
+        site.wait(lambda: f".batch: {pid} sleep Z " in site.shell("cat /var/log/slurm/system"), 180, "the line")
         site.wait(lambda: "DRAIN" in site.root("scontrol", "show", "node", "n1").stdout, what="the drain")
     finally:
         site.root("pkill", "-f", "slurm/tracer.py")
@@ -181,8 +176,8 @@ def test_a_trigger(site: Cluster) -> None:
         set_it = "strigger --set --node=n2 --down --program="
         done = site.root("sh", "-c", f"setpriv --reuid={user} --regid={user} --clear-groups {set_it}{FOLDER}/node_down")
         assert (done.returncode == 0) == succeeds, done.stderr
-    shell(site, "scontrol update nodename=n2 state=down reason=trial")
-    site.wait(lambda: shell(site, f"cat {FOLDER}/nodes-down 2>/dev/null || :"), 60, "the trigger")
-    shell(site, "scontrol update nodename=n2 state=resume")
-    assert shell(site, f"cat {FOLDER}/nodes-down").split()[1:] == ["n2"]
-    assert shell(site, f"stat -c %U {FOLDER}/nodes-down") == "slurm"
+    site.shell("scontrol update nodename=n2 state=down reason=trial")
+    site.wait(lambda: site.shell(f"cat {FOLDER}/nodes-down 2>/dev/null || :"), 60, "the trigger")
+    site.shell("scontrol update nodename=n2 state=resume")
+    assert site.shell(f"cat {FOLDER}/nodes-down").split()[1:] == ["n2"]
+    assert site.shell(f"stat -c %U {FOLDER}/nodes-down") == "slurm"

@@ -75,8 +75,9 @@ def play(cluster: Cluster, plugin: str, wanted: list[dict[str, Any]], *, tells: 
     if plugin == "python":
         cluster.deploy()
     cluster.restart("slurmctld")
-    done = cluster.root("python3", "/root/submit_drawn.py", input=json.dumps(wanted), timeout=60 + 4 * len(wanted))
-    assert done.returncode == 0, done.stderr
+    done = cluster.root(
+        "python3", "/root/submit_drawn.py", input=json.dumps(wanted), timeout=60 + 4 * len(wanted), check=True
+    )
     outcomes: list[dict[str, Any]] = json.loads(done.stdout)
     for outcome in outcomes if tells else ():
         outcome["told"] = str(any("job" not in line.lower() for line in outcome["said"].splitlines()))

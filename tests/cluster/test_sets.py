@@ -348,8 +348,7 @@ def test_an_upgrade(lent: Site) -> None:
     assert "/etc/slurm/hooks.d/wrong.py:1: " in refused.stderr
     assert "nothing is installed" in refused.stderr
     lent.root("rm /etc/slurm/hooks.d/wrong.py")
-    done = lent.cluster.root(*install)
-    assert done.returncode == 0, done.stderr
+    done = lent.cluster.root(*install, check=True)
     assert "in force; before: none" in done.stdout
     lent.cluster.restart()
     assert in_force(lent) == ("1", "1", "one")

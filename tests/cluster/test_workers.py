@@ -47,11 +47,6 @@ def site(cluster: Cluster) -> Cluster:
     return cluster
 
 
-def shell(cluster: Cluster, script: str) -> str:
-    """Return the output of a script of root."""
-    return str(cluster.root("sh", "-c", script, check=True).stdout).strip()
-
-
 def submit(cluster: Cluster, *options: str) -> str:
     """Return the output of sbatch for alice."""
     done = cluster.user("alice", "sbatch", "--hold", *options, "--wrap=true")
@@ -79,21 +74,21 @@ def test_components_share_the_time_of_a_job(site: Cluster) -> None:
 
 def facts(cluster: Cluster) -> str:
     """Return the number of slurmctld's descriptors."""
-    return shell(cluster, f"{SLURMCTLD}; ls /proc/$slurmctld/fd | wc -l")
+    return cluster.shell(f"{SLURMCTLD}; ls /proc/$slurmctld/fd | wc -l")
 
 
 def test_rights(site: Cluster) -> None:
     """Workers belong to SlurmUser, and setuid programs give them no rights; the supervisor keeps those of slurmctld."""
     status = "cat /proc/$(pgrep -xn {})/status"
-    slurm = shell(site, "id -u slurm")
+    slurm = site.shell("id -u slurm")
     for name, nnp in (("slurmhooks-work", "1"), ("slurmhooks-gen", "1"), ("slurmhooks-sup", "0")):
-        lines = dict(line.split(":\t", 1) for line in shell(site, status.format(name)).splitlines() if ":\t" in line)
+        lines = dict(line.split(":\t", 1) for line in site.shell(status.format(name)).splitlines() if ":\t" in line)
         assert (lines["NoNewPrivs"], set(lines["Uid"].split())) == (nnp, {slurm}), name
 
 
 def test_hostile_handlers(site: Cluster) -> None:
     """Each request gets one line, the log names the handler, the next request is served; slurmctld has no Python."""
-    assert shell(site, f"{SLURMCTLD}; grep -c libpython /proc/$slurmctld/maps || true") == "0"
+    assert site.shell(f"{SLURMCTLD}; grep -c libpython /proc/$slurmctld/maps || true") == "0"
     before = facts(site)
     for code, line in HOSTILE.items():
         assert line in submit(site, f"--comment={code}"), code
@@ -108,9 +103,9 @@ def test_killed_processes(site: Cluster) -> None:
     """After kill -9 of a worker, a generation or the supervisor, the policy is in force again by itself."""
     before = facts(site)
     for name in ("work", "gen", "sup"):
-        victim = shell(site, f"pgrep -xo slurmhooks-{name}")
-        shell(site, f"kill -9 {victim}")
-        site.wait(lambda: victim not in shell(site, "pgrep slurmhooks- || true").split(), what="its end")  # noqa: B023
+        victim = site.shell(f"pgrep -xo slurmhooks-{name}")
+        site.shell(f"kill -9 {victim}")
+        site.wait(lambda: victim not in site.shell("pgrep slurmhooks- || true").split(), what="its end")  # noqa: B023
         serves(site)
     site.wait(lambda: facts(site) == before, what="that slurmctld has as many descriptors as before")
 
@@ -145,30 +140,30 @@ def test_what_a_hook_file_leaves(site: Cluster) -> None:
     processes = "pgrep 'slurmhooks-(gen|work)'"
     site.put(HOOKS + LEFT, HOOKS_FILE)
     site.deploy()
-    site.wait(lambda: len(shell(site, processes).split()) == 2, what="the end of the previous generation")
-    before = shell(site, processes)
+    site.wait(lambda: len(site.shell(processes).split()) == 2, what="the end of the previous generation")
+    before = site.shell(processes)
     site.wait(lambda: "a hook file has left a timer" in site.log(), what="line")
     for _ in range(3):
-        shell(site, "sleep 0.5")
+        site.shell("sleep 0.5")
         serves(site)
-    assert shell(site, processes) == before
+    assert site.shell(processes) == before
     site.put("import os\nos.kill(os.getpid(), 9)", "/etc/slurm/hooks.d/killed.py")
     assert "killed by SIGKILL; the last file that was begun is /etc/slurm/hooks.d/killed.py" in site.refusal()
     site.put(HOOKS, HOOKS_FILE)
-    shell(site, "rm /etc/slurm/hooks.d/killed.py")
+    site.shell("rm /etc/slurm/hooks.d/killed.py")
     serves(site)
 
 
 def test_ends_of_slurmctld(site: Cluster) -> None:
     """After scontrol reconfigure one set of processes remains, and after kill -9 of slurmctld none."""
-    old = shell(site, "pgrep -x slurmhooks-sup")
-    shell(site, "scontrol reconfigure")
+    old = site.shell("pgrep -x slurmhooks-sup")
+    site.shell("scontrol reconfigure")
     # Supervisor, generation, worker, collector.
-    site.wait(lambda: len(shell(site, "pgrep slurmhooks- || true").split()) == 4, what="one set of processes")
+    site.wait(lambda: len(site.shell("pgrep slurmhooks- || true").split()) == 4, what="one set of processes")
     serves(site)
     # Before 23.11 slurmctld stays the same process.
-    assert len(shell(site, "pgrep -x slurmhooks-sup").split()) == 1, old
-    shell(site, f"{SLURMCTLD}; kill -9 $slurmctld")
-    site.wait(lambda: not shell(site, "pgrep slurmhooks- || true"), what="the end of all processes")
+    assert len(site.shell("pgrep -x slurmhooks-sup").split()) == 1, old
+    site.shell(f"{SLURMCTLD}; kill -9 $slurmctld")
+    site.wait(lambda: not site.shell("pgrep slurmhooks- || true"), what="the end of all processes")
     site.restart()
     serves(site)

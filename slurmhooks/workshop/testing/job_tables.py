@@ -78,72 +78,40 @@ class FakeTable(Mapped[Any, Any]):
 
 
 def fake_partitions(partitions: Mapping[str, Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
-    """Make a table ``partitions``.
+    """Make a table ``partitions`` of the fields of each one: ``{"debug": {"max_time": 60}}``.
 
-    Args:
-        partitions: the fields of each partition, by its name: ``{"debug": {"max_time": 60}}``.
-        release: release of Slurm; decides which fields exist.
+    As for all tables, the release decides which fields exist.
     """
     return _table(model.Partition, partitions, release)
 
 
 def fake_reservations(reservations: Mapping[str, Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
-    """Make a table ``reservations``.
-
-    Args:
-        reservations: the fields of each reservation, by its name.
-        release: release of Slurm; decides which fields exist.
-    """
+    """Make a table ``reservations`` of the fields of each reservation, by its name."""
     return _table(model.Reservation, reservations, release)
 
 
 def fake_jobs(jobs: Iterable[FakeRecord], *, release: str = RELEASE) -> FakeTable:
-    """Make a table ``jobs``.
-
-    Args:
-        jobs: the records, with different ``job_id``.
-        release: release of Slurm; decides which fields exist.
-    """
+    """Make a table ``jobs`` of records with different ``job_id``."""
     return FakeTable(bound_to(model.Record, release), {job.job_id: struct_of(job) for job in jobs})
 
 
 def fake_nodes(nodes: Mapping[str, Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
-    """Make a table ``nodes``.
-
-    Args:
-        nodes: the fields of each node, by its name: ``{"n1": {"cpus": 64, "partitions": ["debug"]}}``.
-        release: release of Slurm; decides which fields exist.
-    """
+    """Make a table ``nodes`` of the fields of each node: ``{"n1": {"cpus": 64, "partitions": ["debug"]}}``."""
     return _table(model.Node, nodes, release)
 
 
 def fake_licenses(licenses: Mapping[str, Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
-    """Make a table ``licenses``.
-
-    Args:
-        licenses: the fields of each license, by its name.
-        release: release of Slurm; decides which fields exist.
-    """
+    """Make a table ``licenses`` of the fields of each license, by its name."""
     return _table(model.License, licenses, release)
 
 
 def fake_qos(qos: Mapping[str, Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
-    """Make a table ``qos``.
-
-    Args:
-        qos: the fields of each QOS, by its name.
-        release: release of Slurm; decides which fields exist.
-    """
+    """Make a table ``qos`` of the fields of each QOS, by its name."""
     return _table(model.Qos, qos, release)
 
 
 def fake_associations(associations: Iterable[Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
-    """Make a table ``associations``.
-
-    Args:
-        associations: the fields of each association; without an ``id`` they are numbered from 1.
-        release: release of Slurm; decides which fields exist.
-    """
+    """Make a table ``associations`` of the fields of each; without an ``id`` they are numbered from 1."""
     numbered = [{"id": number, **fields} for number, fields in enumerate(associations, 1)]
     return _table(model.Association, {fields["id"]: fields for fields in numbered}, release)
 

@@ -377,7 +377,7 @@ def test_an_exempt_administrator_is_noted(run: Call, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_refusals_are_as_users_read_them(run: Run, tmp_path: Path, keys: str, text: str) -> None:
+def test_refusals_are_as_users_read_them(run: Call, tmp_path: Path, keys: str, text: str) -> None:
     """Labels, and whether a request gets all refusals, are as `[rules]` says."""
     rules = ('rule = "require"\nfield = "time_limit"', 'rule = "forbid"\nfield = "name"\nforbidden = ["sys-*"]')
     config = "".join(f"[[rule]]\n{rule}\n" for rule in rules)

@@ -98,6 +98,7 @@ def draw(
     assert len(given) > number / 8, said
 
 
+@pytest.mark.moved
 @pytest.mark.parametrize(("number", "seed"), SUBMISSIONS)
 def test_submissions(site: Site, record_property: Note, number: int, seed: int | None) -> None:
     """Each job gets nodes, CPUs, GPUs, memory, licenses and time within its bounds."""

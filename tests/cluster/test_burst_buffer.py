@@ -233,6 +233,7 @@ def test_before_the_job(site: Cluster, fault: str, reason: str) -> None:
     cancel(site, number)
 
 
+@pytest.mark.moved
 def test_when_the_job_starts(site: Cluster) -> None:
     """A job whose pre_run is refused waits after its teardown, until it is released; its comment has the text."""
     faults(site, pre_run="refuse")

@@ -33,6 +33,7 @@ slurmhooks deploy
 """
 
 
+@pytest.mark.moved
 @pytest.mark.one_release("24.11")
 def test_what_helps(cluster: "Cluster") -> None:
     """After the commands of each part, jobs run that failed before, and each command prints what the page shows."""

@@ -6,7 +6,7 @@ import pytest
 from tests.cluster.conftest import Cluster
 from tests.cluster.test_every_examples import QUICK
 
-pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped]
+pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped, pytest.mark.moved]
 
 HOOKS = """
 import os

@@ -11,7 +11,7 @@ from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import PREAMBLE, Site
 from tests.cluster.lab.cluster import cluster_name
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.stopped, pytest.mark.moved]
 
 SECOND = "/etc/slurm2"
 NAME = """

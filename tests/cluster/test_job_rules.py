@@ -46,7 +46,7 @@ CHANGES = [
 JOBS = 40
 FILLS = ["free_gpus", *moved("comment_from_environment", "option_default", "typed_gpus")]
 """The examples that refuse no job, but fill in something."""
-CHECKED = ["array_limits", "gpu_partition", *moved("early_limits", "no_interactive", "partition_time_limits")]
+CHECKED = ["array_limits", *moved("gpu_partition", "early_limits", "no_interactive", "partition_time_limits")]
 """The examples that refuse jobs of a site without accounting."""
 LABEL = re.compile(r"\(\w+:[\w-]+\)")
 """Ends the text of a refusal."""
@@ -170,6 +170,7 @@ def test_no_update_leads_to_what_its_submission_would_refuse(site: Site, example
         assert any("rc=0" not in text for text in updates_), parts
 
 
+@pytest.mark.moved
 @pytest.mark.parametrize("example", FILLS)
 def test_what_an_example_fills_in_outlasts_updates(site: Site, example: str) -> None:
     """It refuses none of random jobs and updates, and each job that results has what the example promises."""

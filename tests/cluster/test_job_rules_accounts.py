@@ -15,7 +15,7 @@ from tests.cluster.own_readers import seeded
 from tests.cluster.test_job_rules import EXAMPLES, not_held, with_gpus
 from tests.cluster.turns import moved
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.stopped, pytest.mark.moved]
 
 CONF = """\
 GresTypes=gpu

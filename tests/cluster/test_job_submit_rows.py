@@ -11,7 +11,7 @@ from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import DEFAULT_TOML, TOML, Site, lend, prepare
 from tests.cluster.test_job_submit_tables import NO_SOURCES
 
-pytestmark = pytest.mark.one_release("22.05", "24.11")
+pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.moved]
 
 MIB = 1 << 20
 BIG_JOBS = 150

@@ -9,7 +9,7 @@ from tests.cluster import accounting
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import Site
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.stopped, pytest.mark.moved]
 
 LINES = "PartitionName=rich Nodes=ALL State=UP\n"
 UPDATES = (

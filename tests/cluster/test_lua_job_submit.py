@@ -17,7 +17,7 @@ from slurmhooks.lua import job_fields, needs
 from tests.cluster.conftest import OF_SETS, Cluster
 from tests.cluster.lab import places
 from tests.cluster.lab.releases import known
-from tests.cluster.turns import moved
+from tests.cluster.turns import moved, moved_from
 
 pytestmark = pytest.mark.deploys
 
@@ -293,7 +293,7 @@ def both(cluster: Cluster, script: str) -> dict[str, dict[str, list[Seen]]]:
     return observe(cluster, of_slurm=script in SLURMS_OWN)
 
 
-@pytest.mark.parametrize("script", ["everything", *BROKEN, "reload", *moved(*SLURMS_OWN)])
+@pytest.mark.parametrize("script", moved_from(2, ["everything", *BROKEN, "reload", *moved(*SLURMS_OWN)]))
 def test_a_script_does_the_same_under_both_plugins(
     both: dict[str, dict[str, list[Seen]]], cluster: Cluster, script: str
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.cluster.spank.scripts import lua_site, rows, scripts
 from tests.cluster.spank.site import Site
+from tests.cluster.turns import moved
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
@@ -55,7 +56,7 @@ PLACES = (
 )
 
 
-@pytest.fixture(scope="module", params=["python", "manifest"])
+@pytest.fixture(scope="module", params=["manifest", *moved("python")])
 def probed(lua: Site, request: pytest.FixtureRequest) -> Facts:
     """The probe's records of a step of two tasks, without a hook manifest and with one."""
     scripts(lua, PROBE)

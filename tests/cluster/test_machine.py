@@ -212,6 +212,7 @@ def test_a_full_disk(site: Site) -> None:
         )
 
 
+@pytest.mark.moved
 def test_a_disk_that_the_spool_has_filled(site: Site) -> None:
     """Records that were kept are delivered once, lost.jsonl has a line for each other job, and delivery makes room."""
     hold, ended = "/run/hold_job_end", "/var/log/slurm/ended"

@@ -7,8 +7,7 @@ import pytest
 
 from tests.cluster.conftest import Cluster
 
-pytestmark = pytest.mark.stopped
-STAY = {"test_a_trigger"}
+pytestmark = [pytest.mark.stopped, pytest.mark.moved]
 
 SCRIPTS = Path(__file__).parents[2] / "contrib/programs"
 FOLDER = "/var/lib/slurm/programs"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cluster.conftest import Cluster
 
-pytestmark = [pytest.mark.one_release("26.05"), pytest.mark.deploys]
+pytestmark = [pytest.mark.one_release("26.05"), pytest.mark.deploys, pytest.mark.moved]
 
 TOML = 'hooks = { paths = ["*.py"] }\n'
 HANDLERS = """

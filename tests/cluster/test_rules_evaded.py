@@ -12,8 +12,7 @@ from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import DEFAULT_TOML, TOML, Site
 from tests.cluster.own_readers import build
 
-pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped]
-STAY = {"test_nothing_gets_past"}
+pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped, pytest.mark.moved]
 
 NODES, TASKS, CPUS = (f'rule = "{what}_count"\nmost = {most}' for what, most in (("node", 1), ("task", 2), ("cpu", 4)))
 PAIR = 'rule = "node_count"\nmost = 2'

@@ -89,6 +89,7 @@ def site(cluster: Cluster) -> Site:
     return site
 
 
+@pytest.mark.moved
 @pytest.mark.parametrize("options", [JOBS[1], *moved(JOBS[0], *JOBS[2:])])
 def test_a_move_is_a_submission(site: Site, options: str) -> None:
     """A job may be moved to where a rule on any field counts exactly if it could be submitted there."""

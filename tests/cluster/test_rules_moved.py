@@ -9,7 +9,7 @@ from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import Site
 from tests.cluster.test_rules_evaded import SHORT, Given, Try, evading, show, tries, under
 
-pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped]
+pytestmark = [pytest.mark.one_release("22.05", "24.11"), pytest.mark.stopped, pytest.mark.moved]
 
 ARRAY, SCRIPT, MEMORY, NODE, NEEDED, TYPE = (
     f'{rule}\npartitions = ["gpu"]'

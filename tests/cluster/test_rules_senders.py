@@ -7,7 +7,7 @@ from tests.cluster import accounting
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import DEFAULT_TOML, TOML, Site
 
-pytestmark = pytest.mark.stopped
+pytestmark = [pytest.mark.stopped, pytest.mark.moved]
 
 RULES = """
 [[rule]]

@@ -109,6 +109,7 @@ def test_files_of_others(shared: Cluster, fault: str) -> None:
     assert versions(shared) == {"version 1"}
 
 
+@pytest.mark.moved
 def test_files_that_only_root_may_read(shared: Cluster) -> None:
     """Root of a client cannot read them: `check` says so."""
     shared.root("chmod", "600", f"{SET}/hooks.d/site.py", check=True)

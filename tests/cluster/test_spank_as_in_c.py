@@ -10,12 +10,12 @@ import pytest
 
 from tests.cluster.own_readers import seeded
 from tests.cluster.spank.site import HERE, Site, settle, site
-from tests.cluster.turns import moved, moved_from
+from tests.cluster.turns import moved
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-STAY = {"test_as_in_c", "test_positive_codes"}
+pytestmark = pytest.mark.moved
 
 PLANS = 5
 FILE = "/etc/slurm/spank/plans.py"
@@ -191,10 +191,7 @@ def test_as_in_c(lent: Site) -> None:
 
 @pytest.mark.parametrize(
     ("context", "callback"),
-    moved_from(
-        1,
-        [("local", "init"), ("remote", "task_init"), *moved(("local", "init_post_opt"), ("local", "local_user_init"))],
-    ),
+    [("local", "init"), ("remote", "task_init"), *moved(("local", "init_post_opt"), ("local", "local_user_init"))],
 )
 def test_positive_codes(lent: Site, context: str, callback: str) -> None:
     """A positive code of a C plugin fails a callback from 25.05 on only; a refusal in Python fails it before, too."""

@@ -105,6 +105,7 @@ def test_a_namespace_of_processes(lent: Site) -> None:
         lent.cluster.put(toml, "/etc/slurm/slurmhooks.toml")
 
 
+@pytest.mark.moved
 def test_a_container(lent: Site) -> None:
     """Tasks run in the image as their user, with the folders of the node that they ask for; batch scripts do not."""
     settle(lent)

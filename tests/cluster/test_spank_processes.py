@@ -41,6 +41,7 @@ def each(spank):
     assert len({r["pid"] for r in records if r["callback"] in ("task_post_fork", "task_exit", "user_init")}) == 1
 
 
+@pytest.mark.moved
 @pytest.mark.parametrize("mode", ["manifest", *moved("python")])
 def test_many_tasks_as_few(lent: Site, mode: str) -> None:
     """With many tasks on a node, handlers write, refuse and report in the same way as with few."""
@@ -281,6 +282,7 @@ def epilog(spank):
         lent.cluster.restart("n1", "n2")
 
 
+@pytest.mark.moved
 def test_3_nodes_of_8_tasks(large_cluster: "Cluster") -> None:
     """On each of three nodes the handlers of the step run once, and those of tasks once for each of eight tasks."""
     lent = site(large_cluster)

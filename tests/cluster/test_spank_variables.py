@@ -130,6 +130,7 @@ LAUNCHES = (
 )
 
 
+@pytest.mark.moved
 def test_a_task_prolog_as_a_handler(lent: Site) -> None:
     """A handler of task_init gives tasks what a TaskProlog gives them, as docs/scripts.md says, and runs before one."""
     outputs = {}

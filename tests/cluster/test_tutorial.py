@@ -55,6 +55,7 @@ def unpack(fresh: "Cluster", tmp_path: Path) -> None:
     fresh.root("sh", "-ec", FRESH, check=True)
 
 
+@pytest.mark.moved
 @pytest.mark.parametrize("release", ["24.11", pytest.param("26.05", marks=pytest.mark.soak)])
 def test_installing(release: str, cluster_factory: "Callable[[str, str], Cluster]", tmp_path: Path) -> None:
     """Each command of the installation prints what the page shows, on a machine that has only Slurm and a compiler."""

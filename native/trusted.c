@@ -43,16 +43,16 @@ static int check(int fd, const char *component, struct stat *status, char *why, 
     return -1;
 }
 
-/* Open the file itself, and check it again: its name may now refer to another file. RET as trusted_open(). */
-static int open_file(int folder, const char *name, int flags, const char *component, char *why, size_t size)
+/* Open a file, and check only itself. RET as trusted_open(). */
+static int open_file(const char *path, char *why, size_t size)
 {
     struct stat status;
-    int fd = openat(folder, name, TO_READ | flags);
+    int fd = open(path, TO_READ);
 
-    if (fd < 0 || !check(fd, component, &status, why, size)) {
+    if (fd < 0 || !check(fd, path, &status, why, size)) {
         if (fd < 0 || S_ISREG(status.st_mode))
             return fd;
-        snprintf(why, size, "it cannot be trusted: %s is not a regular file", component);
+        snprintf(why, size, "it cannot be trusted: %s is not a regular file", path);
         errno = EPERM;
     }
     int error = errno;
@@ -62,15 +62,15 @@ static int open_file(int folder, const char *name, int flags, const char *compon
 }
 
 /*
- * Open an entry of a folder, the link itself if it is one. IN last: it should be a file, or a link to one. RET a
- * descriptor, or -1 with errno.
+ * Open an entry of a folder, the link itself if it is one. IN last: it should be a file, or a link to one: open it for
+ * reading. RET a descriptor, or -1 with errno.
  */
 static int open_entry(int folder, const char *name, bool last)
 {
     /* An automounter mounts a folder for O_PATH only together with O_DIRECTORY. */
-    int fd = last ? -1 : openat(folder, name, BY_PATH | O_DIRECTORY);
+    int fd = openat(folder, name, last ? TO_READ | O_NOFOLLOW : BY_PATH | O_DIRECTORY);
 
-    return last || (fd < 0 && errno == ENOTDIR) ? openat(folder, name, BY_PATH) : fd;
+    return fd < 0 && errno == (last ? ELOOP : ENOTDIR) ? openat(folder, name, BY_PATH) : fd;
 }
 
 /*
@@ -123,10 +123,8 @@ static int open_by_component(int *here, char *left, char *why, size_t size)
         snprintf(walked + walked_length, sizeof(walked) - walked_length, "%s%s", walked_length > 1 ? "/" : "", name);
         int entry = open_entry(*here, name, !*rest);
         int failed = entry < 0 || check(entry, walked, &status, why, size);
-        if (!failed && !*rest && S_ISREG(status.st_mode)) {
-            close(entry);
-            return open_file(*here, name, O_NOFOLLOW, walked, why, size);
-        }
+        if (!failed && !*rest && S_ISREG(status.st_mode))
+            return entry;
         if (!failed && S_ISLNK(status.st_mode)) {
             failed = ++links > MOST_LINKS ? (errno = ELOOP, -1) : follow(entry, left, rest);
             close(entry);
@@ -149,7 +147,7 @@ int trusted_open(const char *path, char *why, size_t size)
     char left[PATH_MAX];
 
     if (getuid() != 0)
-        return open_file(AT_FDCWD, path, 0, path, why, size);
+        return open_file(path, why, size);
     if (strlen(path) >= sizeof(left)) {
         errno = ENAMETOOLONG;
         return -1;

@@ -101,10 +101,12 @@ class Around:
         """Prepare for a handler; return whether it runs."""
         return True
 
+    def chosen(self, handlers: Iterable[Handler]) -> Iterable[Handler]:
+        """Return those of some handlers that run, each prepared when it is its turn."""
+        return filter(self.begin, handlers)
+
     def result(self, value: object) -> Exception | None:
-        """Take what the handler returned; return an error, or None."""
-        if value is None:
-            return None
+        """Take what the handler returned, if it is not None; return an error, or None."""
         if type(value) is Exempted:
             self.exempted(value.why)
             return None
@@ -160,9 +162,7 @@ def run(
         reserve_memory()
     others = iter(handlers)
     try:
-        for handler in others:
-            if not around.begin(handler):
-                continue
+        for handler in around.chosen(others):
             before = view.savepoint() if view is not None and (handler.lenient or around.saves) else None
             error = called(handler, arguments, around)
             outcome = around.end(handler, error, view, before)
@@ -181,7 +181,8 @@ def run(
 def called(handler: Handler, arguments: dict[str, object], around: Around) -> BaseException | None:
     """Call a handler; return what it raised, or the error in its result, see :func:`tamed`."""
     try:
-        return around.result(handler.call(arguments))
+        result = handler.call(arguments)
+        return None if result is None else around.result(result)
     except BaseException as error:  # noqa: BLE001 - nothing may end a daemon, not even SystemExit
         return tamed(error, handler.spec.has_texts)
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slurmhooks.errors import Reject
@@ -69,7 +70,6 @@ class InWorker(Trying):
         "_flags",
         "_max_seconds",
         "_notices",
-        "_others",
         "_refuse_all",
         "_rule_ids",
         "_subject",
@@ -115,38 +115,49 @@ class InWorker(Trying):
         self._refuse_all = refuse_all
         self._rule_ids = rule_ids
         self._max_seconds = max_seconds
-        self._others: Container[object] | None = None  # the scopes that are not for the request as it is now
         self.process = 0
         self.saves = refuse_all or (of_hook.has_modes and subject is not None)
 
     def begin(self, handler: Handler) -> bool:
         """Prepare for a handler; return whether it runs: if it decides or warns, and is not excluded."""
-        if handler.scope is not None:
-            if self._others is None:
-                self._others = self._view._not_concerned
-            # It would see the request as it is now, whatever its mode: those that observe see more.
-            if handler.scope in self._others and (handler.rollout is None or not self._call.observers):
-                return False
-        self._others = None  # the handler may change the request
         self._concerned = True
         if handler.of_site:
             self.process = os.getpid()
-        mode = ENFORCE if handler.rollout is None else self._mode(handler)
-        if mode not in (ENFORCE, WARN):
+        warns = False
+        if handler.rollout is not None:
+            mode = self._mode(handler)
             if mode == OBSERVE:
                 self._call.observe(handler)
-            return False
+            warns = mode == WARN
+            if not warns and mode != ENFORCE:
+                return False
         # A handler that only warns must not refuse a request by ending its worker either.
-        lenient = handler.lenient or mode == WARN
+        lenient = handler.lenient or warns
         if lenient and on_page(handler.label) in self._excluded:  # it has ended a worker
             return False
-        limit = self._max_seconds
-        timeout = handler.timeout if limit is None else min(handler.timeout or limit, limit)
+        timeout = handler.timeout
+        if self._max_seconds is not None:
+            timeout = min(timeout or self._max_seconds, self._max_seconds)
         worker.doing(handler.label, self._flags | _LENIENT if lenient else self._flags, timeout)
-        self._said = self._hold_back() if mode == WARN else None
+        self._said = self._hold_back() if warns else None
         if self._notices is not None:
             self._notices.begin()
         return True
+
+    def chosen(self, handlers: Iterable[Handler]) -> Iterable[Handler]:
+        """Return those handlers that run; of a scope that is not for the request, only the first is asked."""
+        others: Container[object] | None = None  # the scopes that are not for the request as it is now
+        for handler in handlers:
+            scope = handler.scope
+            if scope is not None:
+                if others is None:
+                    others = self._view._not_concerned
+                # It would see the request as it is now, whatever its mode: those that observe see more.
+                if scope in others and (handler.rollout is None or not self._call.observers):
+                    continue
+            if self.begin(handler):
+                yield handler
+                others = None  # the handler may have changed the request
 
     def _mode(self, handler: Handler) -> str:
         rollout, subject = handler.rollout, self._subject
@@ -161,10 +172,12 @@ class InWorker(Trying):
         outcome = None
         if not self._concerned:
             self._pass_over(handler)
-        elif self._said is None:
-            outcome = self._judged(handler, error, view, before)
-        else:
+        elif self._said is not None:
             self._warn(handler, error, before)
+        elif error is None:
+            self._call.done(handler, None, None)
+        else:
+            outcome = self._judged(handler, error, view, before)
         if self._notices is not None and (handler.informs or self._said is not None) and self._notices.end(handler):
             self._call.note_notice()
         return outcome
@@ -215,11 +228,9 @@ class InWorker(Trying):
         texts = [outcome.text]
         shown = log.divert(_unheard)
         try:
-            for handler in others:
-                if handler.after_refusal == STOP:
-                    break
-                if handler.after_refusal == SKIP or self._mode(handler) != ENFORCE or not self.begin(handler):
-                    continue
+            going = takewhile(lambda each: each.after_refusal != STOP, others)
+            enforced = (each for each in going if each.after_refusal != SKIP and self._mode(each) == ENFORCE)
+            for handler in self.chosen(enforced):
                 before = view.savepoint()
                 error = called(handler, arguments, self)
                 if handler.of_site:

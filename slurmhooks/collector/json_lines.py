@@ -21,7 +21,7 @@ def _text(value: object) -> str:
     return value.decode("utf-8", "surrogateescape")
 
 
-_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False, default=_text).encode
+_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False, default=_text).encode
 _decode = json.JSONDecoder(parse_float=_finite, parse_constant=_finite).decode
 
 

@@ -42,10 +42,7 @@ class Step:
         exempt: why the handler did nothing, although it is for such requests: an exemption; None: it did something.
     """
 
-    mode = ENFORCE
-    notice = False
     error_id: str | None = None
-    exempt: str | None = None
 
     def __init__(
         self,
@@ -55,7 +52,6 @@ class Step:
         nanoseconds: int,
         savepoint: object,
         before: object = None,
-        exempt: str | None = None,
     ) -> None:
         self.handler = handler
         self.error = error
@@ -63,8 +59,9 @@ class Step:
         self.nanoseconds = nanoseconds
         self.savepoint = savepoint
         self.before = before
-        if exempt is not None:
-            self.exempt = exempt
+        self.mode = ENFORCE
+        self.notice = False
+        self.exempt: str | None = None
 
 
 class Call:
@@ -109,13 +106,13 @@ class Call:
     fresh: Callable[[object], Any] | None = None
     struct: Struct | None = None
     record: Struct | None = None
-    exempt: str | None = None
 
     def __init__(self, hook: str, view: View | None) -> None:
         """Begin now, before any handler; ``view`` is the argument that they can write to, if there is one."""
         self.hook = hook
         self.time = time.time()
         self.steps: list[Step] = []
+        self.exempt: str | None = None
         self._view = view
         self._state: object = None  # as it was received
         self._begun = self._step = time.perf_counter_ns()
@@ -124,8 +121,10 @@ class Call:
         """Note what a handler did; for dispatch."""
         now = time.perf_counter_ns()
         before, self._state = self._state, None if self._view is None else self._view.savepoint()
-        exempt, self.exempt = self.exempt, None
-        self.steps.append(Step(handler, error, outcome, now - self._step, self._state, before, exempt))
+        step = Step(handler, error, outcome, now - self._step, self._state, before)
+        if self.exempt is not None:
+            step.exempt, self.exempt = self.exempt, None
+        self.steps.append(step)
         self._step = now
 
     def tried(
@@ -139,9 +138,10 @@ class Call:
     ) -> None:
         """Note what a handler did without effect; its writes are no longer in the view."""
         now = time.perf_counter_ns()
-        exempt, self.exempt = self.exempt, None
-        step = Step(handler, error, None, now - self._step, after, before, exempt)
+        step = Step(handler, error, None, now - self._step, after, before)
         step.mode, step.error_id = mode, error_id
+        if self.exempt is not None:
+            step.exempt, self.exempt = self.exempt, None
         self.steps.append(step)
         self._step = now
 

@@ -49,13 +49,16 @@ def report(call: Call, shown: LoggedFields, version: tuple[int, str]) -> list[An
     They are in lists, which the JSON library writes in half of the time that it takes for a Decision.
     """
     # Few functions, because each one that runs has to be fetched into the processor's caches first.
-    state: Any = NOTHING
     steps: list[Any] = []
     on_error = False
     for step in call.steps:
         steps.append(_step(call.struct, step, shown))
-        on_error = on_error or step.outcome is not None
-        state = step.savepoint if step.mode == ENFORCE else step.before
+        if step.outcome is not None:
+            on_error = True
+    state: Any = NOTHING
+    if call.steps:
+        last = call.steps[-1]
+        state = last.savepoint if last.mode == ENFORCE else last.before
     facts: dict[str, Any] = {}
     if call.about is not None:
         facts = {name: plain(value) for name, value in call.about().items() if value is not None}

@@ -171,8 +171,10 @@ class Reading(NamedTuple):
 
         For a job that overcommits, it multiplies them by what each core, socket and node must have (_job_test()).
         """
-        each = (self.sockets_per_node, self.cores_per_socket, self.threads_per_core) if self.overcommit else ()
-        return prod(number or 1 for number in (self.min_cpus, *each))
+        needed = self.min_cpus or 1
+        if self.overcommit:
+            needed *= prod(each or 1 for each in (self.sockets_per_node, self.cores_per_socket, self.threads_per_core))
+        return needed
 
     @property
     def tasks_share_cpus(self) -> bool:
@@ -312,17 +314,17 @@ def read(job: ReadableJob, record: Record | None) -> Reading:
     number = reader.number
     limited = record is not None and defaults.limits_memory_of_cpus(record.partition)
     raised = limited and reader.sets((*MEMORY, "partition"))
-    per_job, per_task = reader.tres("tres_per_job"), reader.tres("tres_per_task")
     per_node, per_cpu = (reader.amount(name) for name in MEMORY)
     # The job of an update has the default as if it were named, but is not marked so.
     named = record is None or reader.sets(MEMORY) or JobFlag.JOB_MEM_SET in reader.flags
     licenses = read_licenses(reader.get("licenses"))
     # All nodes (NumNodes=ALL) are no minimum: Slurm adds them only to jobs that expand others.
-    all_nodes = number("min_nodes") == ENDLESS
+    min_nodes = number("min_nodes")
+    all_nodes = min_nodes == ENDLESS
     max_nodes = derived.max_nodes(reader, record) if not all_nodes else ENDLESS
     # From Slurm 23.11 on, feature{ib} and the like name any number of nodes; then min_nodes of a job has that.
     uncounted = "{" in (reader.get("req_nodes") or "") and (record is None or reader.sets(("req_nodes",)))
-    lists = [reader.tres(name) for name in derived.GPUS]
+    per_job, _, _, per_task = lists = [reader.tres(name) for name in derived.GPUS]
     gpus = [Counts.of(tres) for tres in lists]
     # An update that clears the last of them does not always make slurmctld forget them.
     if record is not None and not any(gpus):
@@ -330,25 +332,26 @@ def read(job: ReadableJob, record: Record | None) -> Reading:
         gpus = [Counts({}, Counts.of(tres).most) for tres in cleared]
         lists += cleared
     wanted = {item.key for tres in lists for item in tres if item.count}
-    wanted |= {GPU} if number("ntasks_per_tres") or any(key.startswith(f"{GPU}:") for key in wanted) else set()
+    per_tres, cpus_per_task, flags = number("ntasks_per_tres"), number("cpus_per_task"), reader.flags
+    wanted |= {GPU} if per_tres or any(key.startswith(f"{GPU}:") for key in wanted) else set()
     cpus_of, memory_of = reader.tres("cpus_per_tres"), reader.tres("mem_per_tres")
     return Reading(
         limits=limits(job, record),
         release=release_of(job._release),
-        min_nodes=(Reader(job, record, present=True) if all_nodes else reader).number("min_nodes"),
+        min_nodes=Reader(job, record, present=True).number("min_nodes") if all_nodes else min_nodes,
         max_nodes=max_nodes if max_nodes is not None or not uncounted else ENDLESS,
         named_nodes=len(set(expand_nodes(reader.get("req_nodes")))),
-        featured_nodes=max(nodes_with_features(reader.get(name)) for name in ("features", "prefer")),
+        featured_nodes=max(map(nodes_with_features, map(reader.get, ("features", "prefer")))),
         num_tasks=number("num_tasks"),
         stale_tasks=record is not None
         and job.num_tasks is None
         and reader.sets(("min_nodes", "max_nodes", "ntasks_per_node", "ntasks_per_tres", "tres_per_job")),
         ntasks_per_node=number("ntasks_per_node"),
-        ntasks_per_tres=number("ntasks_per_tres"),
-        cpus_per_task=number("cpus_per_task"),
+        ntasks_per_tres=per_tres,
+        cpus_per_task=cpus_per_task,
         fewest_cpus_per_task=1
         if limited or (record is not None and reader.sets(("cpus_per_task",)))
-        else number("cpus_per_task") or 1,
+        else cpus_per_task or 1,
         stale_cpus=raised
         or (record is not None and job.min_cpus is None and reader.sets(("pn_min_cpus", "cpus_per_task"))),
         min_cpus=number("min_cpus"),
@@ -361,9 +364,9 @@ def read(job: ReadableJob, record: Record | None) -> Reading:
         threads_per_core=number("threads_per_core"),
         ntasks_per_core=number("ntasks_per_core"),
         exclusive=reader.is_exclusive,
-        specialized=any(reader.get(name) is not None for name in ("core_spec", "thread_spec")),
-        spread=JobFlag.SPREAD_JOB in reader.flags,
-        binds_gpus=_binds(reader.flags),
+        specialized=reader.get("core_spec") is not None or reader.get("thread_spec") is not None,
+        spread=JobFlag.SPREAD_JOB in flags,
+        binds_gpus=_binds(flags),
         update=record is not None,
         gpus_of_tasks=derived.gpus_of_tasks(reader, record),
         per_job=gpus[0],

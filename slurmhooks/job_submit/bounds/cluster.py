@@ -122,10 +122,11 @@ class Cluster:
         """
         names = tuple(names)
         release = release_of(job._release)
-        missing = {name for name in names if name not in self._rows}
-        if self._table is not None and len(missing) > MANY:
-            rows = dict(self._table("partitions").items())
-            self._rows.update((name, rows.get(name)) for name in missing)
+        if self._table is not None and len(names) > MANY:
+            missing = {name for name in names if name not in self._rows}
+            if len(missing) > MANY:
+                rows = dict(self._table("partitions").items())
+                self._rows.update((name, rows.get(name)) for name in missing)
         for name in names:
             if (name, nodes) not in self._partitions:
                 self._partitions[name, nodes] = self._partition(name, release, nodes=nodes)

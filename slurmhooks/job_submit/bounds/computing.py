@@ -136,13 +136,9 @@ class _In(Nodes):
         # By how much the CPUs of whole cores exceed the threads that the job uses of them, and those of sockets its.
         threads = quotient(self.threads, asked.threads_per_core or self.threads)
         others = partition.largest_socket if partition.defaults.whole_sockets else 1
+        self.unused = threads, others
         self.cpus = self._cpus(threads * others)
         self.cpus_per_node = self._cpus_per_node(self.cpus, threads * others)
-        # The CPUs on one node that memory for each CPU counts: those of whole cores, but not unused threads.
-        whole_cores = partition.defaults.whole_cores
-        charged = self._cpus_per_node(self._cpus(others), others, whole_cores=whole_cores)
-        # On whole nodes, Slurm may count the CPUs of the unused threads a second time.
-        self.charged = Range.of(quotient(charged.least, threads), charged.limit * (threads if self.whole else 1))
 
     def bounds(self) -> Bounds:
         memory_per_node, named = self._memory_per_node()
@@ -244,6 +240,13 @@ class _In(Nodes):
             most = self.in_cores(most)
         return Range.of(least, min(most, self._on_node(lambda node: node.cpus)))
 
+    def _charged(self) -> Range:
+        """Return the CPUs on one node that memory for each CPU counts: of whole cores, but not unused threads."""
+        threads, others = self.unused
+        cpus = self._cpus_per_node(self._cpus(others), others, whole_cores=self.partition.defaults.whole_cores)
+        # On whole nodes, Slurm may count the CPUs of the unused threads a second time.
+        return Range.of(quotient(cpus.least, threads), cpus.limit * (threads if self.whole else 1))
+
     def _fewest_beside_others(self) -> int:
         """Return the least CPUs on a node if the other ones have all tasks that they may have."""
         asked, least = self.asked, self.cpus_per_node.least
@@ -260,7 +263,7 @@ class _In(Nodes):
         if asked.memory_per_node is not None:
             return Range.of(asked.memory_per_node, asked.memory_per_node), True
         if asked.memory_per_cpu is not None:
-            return self._multiple(self.memory_per_cpu or 0, self.charged), True
+            return self._multiple(self.memory_per_cpu or 0, self._charged()), True
         if asked.memory_per_other:
             return Range.of(0, self._on_node(lambda node: node.memory)), True
         if asked.memory_per_gpu is not None:
@@ -285,7 +288,7 @@ class _In(Nodes):
     def _default_memory(self, per_cpu: int | None, per_node: int | None) -> Range:
         """Return the memory on one node of a job that names none."""
         if per_cpu:
-            return self._multiple(per_cpu, self.charged)
+            return self._multiple(per_cpu, self._charged())
         return Range.of(0, per_node or self._on_node(lambda node: node.memory))
 
     def _multiple(self, each: int, count: Range) -> Range:

@@ -27,9 +27,11 @@ class Counts(NamedTuple):
     @classmethod
     def of(cls, tres: Tres, name: str = GPU) -> Counts:
         """Return the counts of a TRES in a list; those of zero count as not in the list, as in Slurm."""
+        if not tres.items:
+            return NO_GPUS
         least: dict[str | None, int] = {}
         most: dict[str | None, int] = {}
-        for item in tres:
+        for item in tres.items:
             if item.name == name and item.count:
                 least[item.type] = min(item.count, least.get(item.type, item.count))
                 most[item.type] = most.get(item.type, 0) + item.count
@@ -48,3 +50,6 @@ class Counts(NamedTuple):
     def total(self) -> int:
         """The most of all types together."""
         return sum(self.most.values())
+
+
+NO_GPUS = Counts({}, {})

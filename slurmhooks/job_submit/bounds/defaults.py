@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from slurmhooks.files import slurm_conf
@@ -64,8 +64,13 @@ def of_partition(name: str | None) -> Defaults:
     Raises:
         ConfigError: a file includes itself.
     """
-    cluster, partitions = _conf()
-    values = {**cluster, **partitions.get(name or "", {})}
+    return _of_partition(name or "", *_version())
+
+
+@lru_cache(1000)  # users choose the names
+def _of_partition(name: str, path: str, changed: int, size: int) -> Defaults:
+    cluster, partitions = _read(path, changed, size)
+    values = {**cluster, **partitions.get(name, {})}
     select = values.get("selecttypeparameters", "").lower()
     return Defaults(
         mem_per_cpu=_number(values.get("defmempercpu")),
@@ -138,17 +143,24 @@ def _is_linear(cluster: dict[str, str]) -> bool | None:
 
 
 def _conf() -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    return _read(*_version())
+
+
+def _version() -> tuple[str, int, int]:
+    """Return the path of slurm.conf, and when it was changed and its size; no path if there is no such file."""
     path = slurm_conf.environment("SLURM_CONF") or f"{slurm_conf.directory()}/slurm.conf"
     try:
         status = os.stat(path)
     except OSError:
-        return {}, {}
-    return _read(path, status.st_mtime_ns, status.st_size)
+        return "", 0, 0
+    return path, status.st_mtime_ns, status.st_size
 
 
 @cache
 def _read(path: str, changed: int, size: int) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
     """Return the values of the cluster and those of each partition; read once for each version of the file."""
+    if not path:
+        return {}, {}
     cluster: dict[str, str] = {}
     partitions: dict[str, dict[str, str]] = {}
     general: dict[str, str] = {}

@@ -72,8 +72,8 @@ class Nodes:
         self.used = self._used()
         self.tasks = self._tasks()
         self.types = self._types()
-        self.gpus = self._gpus()
-        self.gpus_per_node = self._gpus_per_node()
+        self.gpus = self._gpus() if self.types else Range(0, 0)
+        self.gpus_per_node = self._gpus_per_node() if self.gpus.limit else self.gpus
 
     def _nodes(self) -> Range:
         asked = self.asked
@@ -175,6 +175,8 @@ class Nodes:
 
     def _named_gpus(self, nodes: int) -> int:
         """Return the GPUs that Slurm counts before it knows the nodes."""
+        if not self.has_gpus:
+            return 0
         asked = self.asked
         return max(
             asked.per_job.total,
@@ -205,7 +207,7 @@ class Nodes:
         return computed if number is None else computed | Range(number, number)
 
     def _types(self) -> dict[str | None, Range]:
-        types = self._asked_types(self.tasks)
+        types = self._asked_types(self.tasks) if self.has_gpus else {}
         if not self.has_gpus and self.asked.ntasks_per_tres:
             per_gpu = self.asked.ntasks_per_tres
             least = self.tasks.least // per_gpu if self.asked.gpus_of_tasks else 0

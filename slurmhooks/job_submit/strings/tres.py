@@ -90,7 +90,7 @@ class Tres(Parsed):
                 a license inside of another word.
         """
         if not text:
-            return cls()
+            return NONE
         if re.search(r"[()]", re.sub(r"\([^()]*\)", "", text)):
             raise NotationError(f"not a list of TRES: {text!r}; parentheses do not match", code="ESLURM_INVALID_TRES")
         # Commas inside parentheses belong to the item.
@@ -140,6 +140,10 @@ class Tres(Parsed):
             return Tres(tuple(changed))
         name, _, kind = key.partition(":")
         return Tres((*self.items, TresItem(name, kind or None, count)))
+
+
+NONE = Tres()
+"""An empty list, which most fields of most requests are."""
 
 
 def _tres_item(word: str) -> TresItem:

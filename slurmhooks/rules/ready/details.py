@@ -39,6 +39,11 @@ class WorkDirectory(Rule):
     code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
     example: ClassVar[str] = 'outside = ["/home"]'
 
+    def settle(self) -> None:
+        """Prepare to compare its folders."""
+        super().settle()
+        self._inside, self._outside = _starts(self.inside), _starts(self.outside)
+
     def check(self, request: Request) -> None:
         """Refuse a job that starts in the wrong place."""
         given = request.get("work_dir")
@@ -49,8 +54,8 @@ class WorkDirectory(Rule):
         path, has_links = request.job._asked_once(("folder", given), lambda: _folder(given))
         if (
             # Slurm follows a relative path from a folder of slurmd.
-            (self.inside and not (given.startswith("/") and _below(path, self.inside)))
-            or _below(path, self.outside)
+            (self.inside and not (given.startswith("/") and _below(path, self._inside)))
+            or _below(path, self._outside)
             or has_links
         ):
             self.refuse(request, asked=given)
@@ -129,7 +134,7 @@ ADDRESS = re.compile(r"(?!-)[^\s;|<>()\[\]:\"'`\\%@]+(?:@(?!-)[^\s;|<>()\[\]:\"'
 """An address without characters that mean something to a mail program or a shell."""
 FALLBACK = "/tmp"
 """The folder of jobs whose own one does not exist, as in _fork_all_tasks() of slurmstepd."""
-LINKS = ("/proc", "/dev/fd", "/sys")
+LINKS = ("/proc/", "/dev/fd/", "/sys/")
 """Folders whose links lead elsewhere, on every node."""
 
 
@@ -159,5 +164,11 @@ def _has_links(path: str) -> bool:
     return False
 
 
-def _below(path: str, folders: tuple[str, ...]) -> bool:
-    return f"{path}/".startswith(tuple(f"{folder.rstrip('/')}/" for folder in folders))
+def _starts(folders: tuple[str, ...]) -> tuple[str, ...]:
+    """Return how the paths of folders and of all below them start."""
+    return tuple(f"{folder.rstrip('/')}/" for folder in folders)
+
+
+def _below(path: str, starts: tuple[str, ...]) -> bool:
+    """Tell whether a path starts so; see :func:`_starts`."""
+    return f"{path}/".startswith(starts)

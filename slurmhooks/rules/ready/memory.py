@@ -98,9 +98,11 @@ class MemoryCeiling(Rule):
 
     def check(self, request: Request) -> None:
         """Refuse a job that can get more than a ceiling."""
-        amounts = request.get("min_mem_per_node"), request.get("min_mem_per_cpu")
         # The record of a job that names none may have 0, too.
-        asks_for_all = 0 in amounts and resources.bounds(request).names_memory
+        asks_for_all = resources.bounds(request).names_memory and 0 in (
+            request.get("min_mem_per_node"),
+            request.get("min_mem_per_cpu"),
+        )
         if asks_for_all and self.whole_nodes == "accept":
             return
         for limit, what, most in ((self.per_node, "node", _most_per_node), (self.per_cpu, "CPU", _most_per_cpu)):

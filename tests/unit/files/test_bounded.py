@@ -39,8 +39,21 @@ def test_a_log_has_at_most_its_size(tmp_path: Path, seed: int) -> None:
             bound(log, MOST)
             assert log.stat().st_size == (size if size <= MOST else 0)
     former = (tmp_path / "log.1").read_bytes()
-    assert MOST - 100 <= len(former) <= MOST
+    assert MOST - MOST // 4 - 100 <= len(former) <= MOST
     assert written.endswith(b"\n" + former + log.read_bytes())
+
+
+def test_what_programs_print_pushes_out_no_error(tmp_path: Path) -> None:
+    """The last lines of slurmhooks are there, however much handlers print, with and without line feeds."""
+    log = tmp_path / "log"
+    errors = [b"[2026-11-30T13:20:00] error: slurmhooks: error %08x: a line\n" % number for number in range(6)]
+    for number, line in enumerate(errors):
+        with log.open("ab") as file:
+            file.write(line + (b"x" * 99 + b"\n" * (number % 2)) * (MOST // 33))
+        bound(log, MOST)
+        assert (tmp_path / "log.1").stat().st_size <= MOST
+    former = (tmp_path / "log.1").read_bytes()
+    assert [line for line in former.splitlines(keepends=True) if line.startswith(b"[2")] == errors
 
 
 @pytest.mark.slow

@@ -222,8 +222,9 @@ class Recorder:
             else:
                 self._size += len(data)
             os.fsync(self._fd)
-        except OSError:
-            pass  # without this frame, readers notice that the end is missing
+        except OSError as error:  # without this frame, readers notice that the end is missing
+            why = os.strerror(error.errno or 0)
+            self.ended = reason if why == reason else f"{reason}; {why}"
         finally:
             with suppress(OSError):  # of NFS; it is closed
                 os.close(self._fd)

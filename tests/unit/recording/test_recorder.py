@@ -134,6 +134,19 @@ def test_a_disk_that_fails_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert recorder.ended == os.strerror(number)
 
 
+def test_a_server_that_has_taken_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NFS may say only at the end that it has no room: then the recording does not count as complete."""
+    recorder = started(tmp_path / "file")
+    recorder.take(pack_report(REQUEST, 0, request("one")))
+
+    def fail(_: int) -> None:
+        raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    recorder.end("it was stopped")
+    assert recorder.ended == f"it was stopped; {os.strerror(errno.EDQUOT)}"
+
+
 def test_unchanged_tables_are_written_once(tmp_path: Path) -> None:
     """Rows that several workers report are in the file once, until they change."""
     recorder = started(tmp_path / "file")

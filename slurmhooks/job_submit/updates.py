@@ -45,6 +45,7 @@ _OF_ASSOCIATION = ("account", "partition", "reservation")
 DEPENDS = {
     "partition": ("partition", "reservation"),
     "default_partition": ("reservation",),
+    "licenses": ("licenses", "tres_per_task"),
     **dict.fromkeys(("assoc_comment", "assoc_qos", "charged_account", "default_qos"), _OF_ASSOCIATION),
 }
 """The fields of a request on which another one depends: those that slurmctld works out, and the partition."""

@@ -279,8 +279,16 @@ def end_of(value: date) -> float:
     return time.mktime((value.year, value.month, value.day + 1, 0, 0, 0, 0, 0, -1))
 
 
+def compared(request: Request, name: str) -> Any:
+    """Return the value of a field of a job: licenses with those that --tres-per-task names."""
+    if name == "licenses" and "license" in (request.get("tres_per_task") or ""):
+        counts = _bounds_of(request, None, nodes=False).licenses.items()
+        return ",".join(f"{each}:{count.most}" for each, count in counts)
+    return request.value(name)
+
+
 def _has(request: Request, name: str, values: tuple[Any, ...], sure: bool) -> bool:
-    value = request.value(name)
+    value = compared(request, name)
     if not values:
         return not is_named(name, value)
     return has_value(name, value) and Pattern(name, values).meets(value, sure=sure)

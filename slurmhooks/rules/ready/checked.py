@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, NoReturn
 
 from slurmhooks.rules import resources
 from slurmhooks.rules.base import Rule
+from slurmhooks.rules.conditions import compared
 from slurmhooks.rules.kinds import listed
 from slurmhooks.rules.options import option_name, option_of, option_shown
 from slurmhooks.rules.placeholders import named
@@ -205,7 +206,7 @@ class Require(_Checked):
             if not (bounds.names_memory if self.field == "memory" else has_gpus(bounds)):
                 self.refuse(request)
         for name in self._allowed:
-            value = getattr(request, name) if self.default_counts else request.value(name)
+            value = getattr(request, name) if self.default_counts else compared(request, name)
             if self._lacks(name, value):
                 if name == self.field:
                     self.deny(request, name, value)
@@ -301,7 +302,7 @@ class Forbid(_Checked):
             self.refuse(request, what=" with ".join(filter(None, closed)) or "this cluster")
         moves = not request.modify or request.sets(set(self.fields).difference(by_updates(self.checked)))
         for place, name in enumerate(self._allowed):
-            value = request.value(name) if moves or request.sets(set_by(name)) else None
+            value = compared(request, name) if moves or request.sets(set_by(name)) else None
             if self.forbidden and has_value(name, value) and self._forbidden[name].meets(value):
                 key = "forbidden"
             elif (

@@ -249,6 +249,7 @@ ATTACKS = {
              record={"time_limit": UNLIMITED, "begin_time": 4200000000}),
     ],
     "require": [
+        Case('field = "licenses"', {"tres_per_task": "license/ansys:1"}),
         Case('field = "wckey"', {"wckey": "*"}, "with --wckey"),
         Case('field = "wckey"\npartitions = ["gpu"]', {"partition": "gpu"}, "WCKey", record={"wckey": "*own"}),
         Case('field = "wckey"\nallowed = ["own"]', {"wckey": "*own"}),

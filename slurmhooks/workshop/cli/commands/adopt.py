@@ -122,7 +122,8 @@ def command(
         for title, rows in spelling.tables(script):
             _show_python(title, rows)
         click.echo(shown(spelling.skeleton(script, file.name), ""), nl=False)
-        return
+        _show_not_read(script.damaged, to_stderr=True)
+        sys.exit(1 if script.damaged else 0)
     if port or script.family not in ("job_submit", "cli_filter", "spank"):
         raise _no_script(file)
     path = str(file.absolute())
@@ -277,13 +278,17 @@ def _report(script: Script, path: str, changes: setup.Setup) -> AdoptReport:
     )  # fmt: skip
 
 
+def _show_not_read(lines: list[int], *, to_stderr: bool = False) -> None:
+    if lines:
+        click.echo(f"lines that are not valid Lua, and not read: {', '.join(map(str, lines))}", err=to_stderr)
+
+
 def _show(report: AdoptReport, show_uses: bool) -> None:
     """Print the report for people."""
     functions = ", ".join(f"{name} (line {line})" for name, line in report.functions.items())
     click.echo(shown(f"{report.file}: {functions}"))
     click.echo(f"read for Slurm {report.release} with Lua {report.lua}")
-    if report.not_read:
-        click.echo(f"lines that are not valid Lua, and not read: {', '.join(map(str, report.not_read))}")
+    _show_not_read(report.not_read)
     click.echo()
     _show_uses(report, show_uses)
     _show_found(report.found)

@@ -104,6 +104,15 @@ def test_a_file_that_is_no_such_script_is_a_finding(run: Call, tmp_path: Path, c
     run.refused("adopt", "--port", str(script), says="defines no function that Slurm calls")
 
 
+def test_what_is_no_lua_is_said(run: Call, tmp_path: Path) -> None:
+    """A skeleton that lacks lines of the script, because they are not valid Lua, is a finding that names them."""
+    path = tmp_path / "job_submit.lua"
+    path.write_text("function slurm_job_submit(job_desc)\n  if x the\nend\n")
+    result = run("adopt", "--port", path)
+    assert (result.exit_code, result.stderr.splitlines()[-1]) == (1, "lines that are not valid Lua, and not read: 2")
+    assert "def job_submit(job)" in result.stdout
+
+
 def test_pipes(run: Call, tmp_path: Path) -> None:
     """A script may come from a pipe; nothing waits for somebody who writes to a FIFO."""
     fifo = tmp_path / "fifo"

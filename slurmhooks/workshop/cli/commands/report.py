@@ -70,6 +70,8 @@ def command(
             for content in log.contents(since, until):
                 tally.add(content)
     report = tally.report(top, Numbered(KEPT) if anonymous else plain)
+    if report.first is None:
+        notes.append(f"No line of {', '.join(map(str, files))} is about a request of this time.")
     if of is not None:
         rows = [asdict(each) for each in getattr(report, of)]
         output.csv_table(list(rows[0]) if rows else [], [list(row.values()) for row in rows])

@@ -61,6 +61,12 @@ def test_files(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (result.exit_code, "only SlurmUser and root may read the decision log" in result.output) == (1, True)
 
 
+def test_a_file_that_is_no_log(tmp_path: Path) -> None:
+    """A file without a request is named: it may be the wrong one."""
+    (tmp_path / "slurmctld.log").write_text("[2026-11-30T14:06:13.298] error: x\n")
+    assert f"No line of {tmp_path}/slurmctld.log is about a request" in call(tmp_path / "slurmctld.log").stdout
+
+
 def test_times(written: Written) -> None:
     """--since and --until select requests; --change is when the rules changed."""
     middle = datetime.fromtimestamp(NOON + 30).isoformat()

@@ -99,7 +99,8 @@ def this(sysconfdir: Path) -> Machine:
         else:
             parameters.use(sysconfdir)
             site.config_name()
-            findings.append("nothing has been deployed on this machine, so it has no hooks: 'slurmhooks deploy'")
+            nothing = "nothing has been deployed on this machine, so it has no hooks: 'slurmhooks deploy'"
+            findings.append(store.copied or nothing)
     except LoadError as error:
         findings += error.findings
     except OSError as error:

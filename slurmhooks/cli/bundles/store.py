@@ -85,6 +85,8 @@ class Store:
     def _locked(self) -> Iterator[None]:
         if not self.home.is_dir():
             raise Finding(f"{self.home} does not exist: name the folder of slurm.conf with --sysconfdir")
+        if (copied := self.copied) is not None:
+            raise Finding(copied)
         if self._sets != self._own:
             raise Finding(
                 f"{self.pointer}: leads to what was deployed in another folder: run this with --sysconfdir for the one"
@@ -114,6 +116,16 @@ class Store:
         """The id of the set in force; None if there is none."""
         real = Path(os.path.realpath(self.pointer))
         return real.name if real.parent == self._sets and self.pointer.is_symlink() and real.is_dir() else None
+
+    @property
+    def copied(self) -> str | None:
+        """What to do if a copy of this folder has followed its link, so that a folder is in force; None: it is one."""
+        if self.pointer.is_symlink() or not self.pointer.exists():
+            return None
+        return (
+            f"{self.pointer}: is no link, because whatever has copied it here follows links; nobody knows which set it"
+            " is: copy links as links, as 'cp -a' does, or move it away, and deploy"
+        )
 
     def place(self, bundle: str) -> Path:
         """Return the folder of a set."""

@@ -3,6 +3,7 @@
 
 import errno
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,6 +68,21 @@ def test_a_refusal_without_a_set(site: "Site", monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(controllers, "serve", lambda folder: ["refused"])
     assert site.call("deploy", site.make("two", HANDLER.format(2))).exit_code == 1
     assert "leads to no set" in "".join(site.found())
+
+
+def test_a_copy_that_has_followed_links(site: "Site") -> None:
+    """All commands say that the link is a folder now, what has made it one, and what to do; then a set is deployed."""
+    site.file(HANDLER.format(0))
+    site.report("deploy", site.make("one", HANDLER.format(1)))
+    copy = site.root / "copy"
+    shutil.copytree(site.etc, copy)  # as `scp -r` does
+    two = site.make("two", HANDLER.format(2))
+    for command in (("deploy", two), ("rollback",), ("off", "--all"), ("status",)):
+        says = f"{copy}/slurmhooks.set: is no link, because whatever has copied it here follows links"
+        done = site.run.refused(*command, "--sysconfdir", copy, says=says)
+        assert "has been deployed" not in done.output
+    (copy / "slurmhooks.set").rename(copy / "away")
+    site.run.passed("deploy", two, "--sysconfdir", copy)
 
 
 def test_a_file_that_nfs_keeps(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:

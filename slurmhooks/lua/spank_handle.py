@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Register = Callable[[LuaOption], int]
 
 CONTROL_PREFIX = b"SPANK_"
-"""See slurmhooks.spank.environments."""
+"""See slurmhooks.spank.control."""
 FIRST_SIZE, LAST_SIZE = 4096, 1 << 26
 """Sizes of buffers for variables, in bytes."""
 CORE_FLAG = 0x80

@@ -7,7 +7,7 @@ from slurmhooks.errors import SpankError
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.handlers.view import OfACall
 from slurmhooks.spank.calls import PREPEND, Calls
-from slurmhooks.spank.environments import ControlEnvironment, Environment, JobEnvironment
+from slurmhooks.spank.environments import Environment
 from slurmhooks.spank.fields import ITEMS, STEP_NAMES
 from slurmhooks.values import text_from_c, text_to_c
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from slurmhooks.hooks.points import Context
+    from slurmhooks.spank.control import ControlEnvironment
     from slurmhooks.spank.fields import Item
     from slurmhooks.spank.items import Items  # written by tools/make_stubs.py
     from slurmhooks.spank.state import State
@@ -65,8 +66,9 @@ class Spank(OfACall, Items):
         self._context = context
         self._callback = callback
         self._args = tuple(args)
-        self._env = JobEnvironment(calls) if context == "remote" else Environment(calls)
-        self._job_control_env = ControlEnvironment(calls, control_lost)
+        self._env = Environment(calls)
+        self._control_lost = control_lost
+        self._control: ControlEnvironment | None = None
         self._make_state = state
         self._state: State | None = None
 
@@ -119,7 +121,13 @@ class Spank(OfACall, Items):
     @property
     def job_control_env(self) -> ControlEnvironment:
         """The variables for prolog and epilog; see the class."""
-        return self._job_control_env
+        if self._control is None:
+            from slurmhooks.spank.control import ControlEnvironment  # few handlers use it
+
+            self._control = ControlEnvironment(self._calls, self._control_lost)
+            if not self._alive:
+                self._control.close()
+        return self._control
 
     @property
     def state(self) -> State:
@@ -220,7 +228,8 @@ class Spank(OfACall, Items):
     def savepoint(self) -> object:
         """Return the staged writes. For dispatch."""
         state = None if self._state is None else self._state.savepoint()
-        return self.env.savepoint(), self.job_control_env.savepoint(), state, list(self._prepended)
+        control = {} if self._control is None else self._control.savepoint()
+        return self.env.savepoint(), control, state, list(self._prepended)
 
     def rollback(self, savepoint: object) -> None:
         """Discard the writes since a savepoint. For dispatch."""
@@ -229,14 +238,16 @@ class Spank(OfACall, Items):
         if self._state is not None:
             self._state.rollback(state)
         self.env.rollback(env)
-        self.job_control_env.rollback(job_control)
+        if self._control is not None:
+            self._control.rollback(job_control)
 
     def commit(self) -> None:
         """Apply the staged writes. For dispatch."""
         if self._state is not None:
             self._state.commit()
         self.env.commit()
-        self.job_control_env.commit()
+        if self._control is not None:
+            self._control.commit()
         if self._prepended:
             calls = self._calls
             words = [calls.ffi.new("char[]", word) for word in self._prepended]
@@ -253,7 +264,8 @@ class Spank(OfACall, Items):
         if self._state is not None:
             self._state.close()
         self.env.close()
-        self.job_control_env.close()
+        if self._control is not None:
+            self._control.close()
 
 
 def _attribute(item: Item) -> Any:

@@ -49,10 +49,6 @@ class StaleHandleError(SlurmhooksError):
     """A view (``job``, ``spank``, ``container`` ...) was used after the call that it was made for."""
 
 
-class GoneError(StaleHandleError):
-    """A job has ended, and slurmctld has removed it, before one of its long texts was read."""
-
-
 class UnknownError(SlurmhooksError):
     """A handler of hook.job has read something that is not known, such as the environment at an update of the job."""
 
@@ -83,23 +79,25 @@ class SpankError(SlurmhooksError):
         self.item = item
 
 
-class _FindingsError(SlurmhooksError):
-    def __init__(self, findings: Sequence[str]) -> None:
-        super().__init__("\n".join(findings))
-        self.findings = list(findings)
-
-
-class ConfigError(_FindingsError):
+class ConfigError(SlurmhooksError):
     """The configuration is invalid.
 
     Args:
         findings: one for each error; it names the file, the key and the remedy.
     """
 
+    def __init__(self, findings: Sequence[str]) -> None:
+        super().__init__("\n".join(findings))
+        self.findings = list(findings)
 
-class LoadError(_FindingsError):
+
+class LoadError(SlurmhooksError):
     """Hook files could not be loaded.
 
     Args:
         findings: one for each error; it names the file, the line and the cause. A traceback follows in further lines.
     """
+
+    def __init__(self, findings: Sequence[str]) -> None:
+        super().__init__("\n".join(findings))
+        self.findings = list(findings)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slurmhooks.collector import json_lines, reporting
 from slurmhooks.collector.checked import Decision
-from slurmhooks.errors import GoneError
 from slurmhooks.files import slurm_conf
 from slurmhooks.handlers import dispatch
 from slurmhooks.hooks.rollout import ENFORCE
@@ -19,6 +18,7 @@ from slurmhooks.slurmctld.actions import Acting, ActingViews
 from slurmhooks.slurmctld.libslurm import Slurm
 from slurmhooks.slurmctld.observation import late
 from slurmhooks.slurmctld.taking import ACTION, Taking
+from slurmhooks.slurmctld.walk import GoneError
 from slurmhooks.wire.protocol import Fact
 from slurmhooks.worker.claims import Claim
 

@@ -8,13 +8,13 @@ from contextlib import closing, suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.errors import GoneError
 from slurmhooks.hooks.rollout import ENFORCE, OBSERVE, OFF, WARN
 from slurmhooks.log import log, visible
 from slurmhooks.slurmctld.action import Action, with_reason
 from slurmhooks.slurmctld.actions import WAITING, target_of
 from slurmhooks.slurmctld.effects import RUNNING, obsolete, outcome, values
 from slurmhooks.slurmctld.hearing import heard
+from slurmhooks.slurmctld.walk import GoneError
 from slurmhooks.wire.protocol import Fact
 
 if TYPE_CHECKING:

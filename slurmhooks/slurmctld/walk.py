@@ -11,7 +11,7 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
-from slurmhooks.errors import GoneError
+from slurmhooks.errors import StaleHandleError
 from slurmhooks.fields import KEYS
 from slurmhooks.slurmctld.asking import Struct
 from slurmhooks.wire.message import Packed, number_value, text_value
@@ -37,6 +37,10 @@ SAME = {"record": "details.submit_time"}
 """The member besides the key that tells whether a row is still of the same object, by the name of its table."""
 REPEATED = {"record": ("user_id", "restart_cnt")}
 """The members that tell whether it nevertheless is: a job that was requeued has a new time of submission."""
+
+
+class GoneError(StaleHandleError):
+    """A job has ended, and slurmctld has removed it, before one of its long texts was read."""
 
 
 def with_pointers(table: Table, members: Iterable[str]) -> tuple[int, ...]:

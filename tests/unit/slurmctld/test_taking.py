@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.errors import GoneError
 from slurmhooks.slurmctld import taking
 from slurmhooks.slurmctld.action import Action
 from slurmhooks.slurmctld.effects import job_state
+from slurmhooks.slurmctld.walk import GoneError
 
 JOB = {
     "submit_time": 1,

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from slurmhooks.collector import json_lines
-from slurmhooks.handlers.exempted import UNTIL
+from slurmhooks.handlers.dispatch import UNTIL
 from slurmhooks.log import log
 
 if TYPE_CHECKING:

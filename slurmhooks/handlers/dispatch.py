@@ -11,7 +11,6 @@ import posix
 
 from slurmhooks.errors import HandlerError, NotationError, Reject
 from slurmhooks.handlers import codes, trace
-from slurmhooks.handlers.exempted import NOT_CONCERNED, Exempted
 from slurmhooks.log import log
 
 TYPE_CHECKING = False
@@ -35,6 +34,23 @@ if TYPE_CHECKING:
 
         def close(self) -> None:
             """Let every later use raise StaleHandleError."""
+
+
+UNTIL = "until "
+"""How the reason of an exemption begins that ends on a day; others are for good."""
+
+
+class Exempted:
+    """What a rule returns that did nothing because of an exemption, see UNTIL, although it is for such requests."""
+
+    __slots__ = ("why",)
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+
+NOT_CONCERNED = object()
+"""What a rule returns that is not for such requests: nothing is noted about it."""
 
 
 class Outcome:

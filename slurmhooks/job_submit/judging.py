@@ -11,7 +11,7 @@ from slurmhooks.fields import JobFields
 from slurmhooks.fields.rows import Computed, rows
 from slurmhooks.files import slurm_conf
 from slurmhooks.handlers import dispatch
-from slurmhooks.handlers.exempted import NOT_CONCERNED, Exempted
+from slurmhooks.handlers.dispatch import NOT_CONCERNED, Exempted
 from slurmhooks.handlers.job_rule import JobRule, named_in
 from slurmhooks.job_submit.origin import FROM_SIBLINGS
 from slurmhooks.job_submit.whole import EXTRA, LacksRecord, Looking, SeenRecord, WholeJob, depends

@@ -7,7 +7,7 @@ import time
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.handlers.exempted import UNTIL
+from slurmhooks.handlers.dispatch import UNTIL
 from slurmhooks.job_submit.users import split_names
 from slurmhooks.rules.conditions import end_of
 from slurmhooks.rules.kinds import listed, matches, matches_any_case

@@ -11,7 +11,7 @@ from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.fields.rows import release_of
 from slurmhooks.files import slurm_conf, trusted
 from slurmhooks.handlers import loader
-from slurmhooks.handlers.exempted import NOT_CONCERNED, Exempted
+from slurmhooks.handlers.dispatch import NOT_CONCERNED, Exempted
 from slurmhooks.handlers.registry import Handler
 from slurmhooks.hooks.points import HOOKS
 from slurmhooks.hooks.rollout import ENFORCE, Rollout

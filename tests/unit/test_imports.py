@@ -29,7 +29,6 @@ MAY_BE_IMPORTED = {
     "slurmhooks.handlers.deadline",
     "slurmhooks.handlers.definitions",
     "slurmhooks.handlers.dispatch",
-    "slurmhooks.handlers.exempted",  # 0.1 ms; what dispatch compares the results of handlers with
     "slurmhooks.errors",
     "slurmhooks.hooks.hook",
     "slurmhooks.hooks.points",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.errors import Reject
 from slurmhooks.handlers import trace
-from slurmhooks.handlers.exempted import UNTIL
+from slurmhooks.handlers.dispatch import UNTIL
 from slurmhooks.hooks.rollout import KEYS, OBSERVE, OFF, Rollout
 from slurmhooks.job_submit.service import Service
 from slurmhooks.log import log

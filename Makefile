@@ -48,9 +48,12 @@ codespell:
 # How much there is to read and to learn; tests/project/test_sizes.py compares it with docs/architecture.md.
 sizes:
 	@$(BIN)/python -m tests.project.sizes
-# A few quick tests of tests/cluster need no cluster. Some tests wait, so there is a worker more than processors.
+# These files of tests/cluster have quick tests that need no cluster; to collect the others takes a quarter of all.
+WITHOUT_CLUSTER = calls rules run_without_clusters source_tree turns
+# Some tests wait, so there is a worker more than processors.
 unit-tests: stubs .venv/.tests
-	@$(BIN)/pytest -q -n $$(($$(nproc) + 1)) --dist worksteal -m 'not (cluster or sanitized or slow or soak)' tests
+	@$(BIN)/pytest -q -n $$(($$(nproc) + 1)) --dist worksteal -m 'not (cluster or sanitized or slow or soak)' \
+		$(WITHOUT_CLUSTER:%=tests/cluster/test_%.py) tests/fuzz tests/native tests/project tests/typing tests/unit
 
 format: venv ## rewrite Python and C sources in the house style
 	@$(BIN)/ruff check --fix-only

@@ -67,6 +67,15 @@ def test_each_turn_has_each_test() -> None:
 
 
 @pytest.mark.moved
+def test_quick_tests_of_this_folder() -> None:
+    """The Makefile names each file that has a test for `make check`."""
+    named = re.search(r"^WITHOUT_CLUSTER = (.*)$", (TESTS.parent / "Makefile").read_text(), re.MULTILINE)
+    assert named
+    has = collected("", "not (cluster or sanitized or slow or soak)", file="")
+    assert {Path(test.partition("::")[0]).stem for test in has} == {f"test_{name}" for name in named[1].split()}
+
+
+@pytest.mark.moved
 def test_files_outside_of_this_folder() -> None:
     """tools/cluster-tests names each file that has a test for it: there, only the text says which these are."""
     has = collected("", "rest or (sanitized or slow) and not soak", file="..")

@@ -297,6 +297,7 @@ def test_no_python_without_a_handler(lent: Site) -> None:
     lent.root("scancel -u alice")
 
 
+@pytest.mark.moved
 def test_a_script_does_the_same_under_slurms_own_plugin(lent: Site) -> None:
     """Whatever a cli_filter.lua reads, writes, stores and returns, the terminal and the exit code are the same."""
     lent.hooks()
@@ -327,6 +328,7 @@ def test_a_script_does_the_same_under_slurms_own_plugin(lent: Site) -> None:
         lent.cluster.put(toml, "/etc/slurm/slurmhooks.toml")
 
 
+@pytest.mark.moved
 def test_the_options_of_stand_ins(lent: Site) -> None:
     """slurmhooks.testing knows every option that a command has."""
     lent.hooks(filter="from slurmhooks import hook, log\n@hook.cli_filter.pre_submit\ndef f(options):\n"
@@ -380,6 +382,7 @@ def test_one_rule_at_two_places(lent: Site) -> None:
 TAKES = {"no_argument": NONE, "required_argument": REQUIRED, "optional_argument": OMITTABLE}
 
 
+@pytest.mark.moved
 def test_options_take_what_they_take_in_slurm(lent: Site) -> None:
     """`try` knows the short name of each option, and whether it takes an argument, as Slurm's source has it."""
     if not lent.cluster.has_sources or lent.since < (23, 11):

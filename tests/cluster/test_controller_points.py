@@ -9,6 +9,7 @@ import pytest
 from slurmhooks.testing import FakeRecord
 from slurmhooks.workshop.testing import controller_variables
 from tests.cluster.conftest import Cluster
+from tests.cluster.turns import moved
 
 CONF = """
 JobSubmitPlugins=python
@@ -191,7 +192,9 @@ def test_the_variables_of_a_prolog(site: Site) -> None:
         assert {*theirs} - {*mine} <= {*controller_variables.MISSING, "SLURM_SCRIPT_CONTEXT"}
 
 
-@pytest.mark.parametrize(("name", "text"), [("no", "the licence server is down"), ("hangs", "did not answer (error ")])
+@pytest.mark.parametrize(
+    ("name", "text"), [("no", "the licence server is down"), *moved(("hangs", "did not answer (error "))]
+)
 def test_a_prolog_that_fails(site: Site, name: str, text: str) -> None:
     """After a refusal, srun ends with the text, and a batch job is requeued and shows the text.
 

@@ -181,6 +181,7 @@ def waiting(cluster: Cluster) -> str:
     return "" if shown["waiting"] == 0 else str(shown)
 
 
+@pytest.mark.moved
 def test_a_wrong_next_plugin(site: Cluster) -> None:
     """slurmctld starts without a missing plugin and logs it, but cannot be reconfigured to that state."""
     site.put(TOML.replace("filetxt", "nosuch"), "/etc/slurm/slurmhooks.toml")
@@ -235,6 +236,7 @@ return slurm.SUCCESS
 """
 
 
+@pytest.mark.moved
 def test_lua_scripts_go_on(site: Cluster) -> None:
     """With next = "lua" a site's jobcomp.lua runs unchanged beside the handlers, and writes to the job."""
     site.put(SCRIPT, "/etc/slurm/jobcomp.lua")
@@ -329,6 +331,7 @@ def test_long_texts_of_one_user_do_not_fill_the_spool(site: Cluster) -> None:
     assert lines[others[0]] == "sbatch --parsable -o /dev/null --wrap=true"
 
 
+@pytest.mark.moved
 @pytest.mark.one_release("22.05", "24.11")
 def test_records_have_what_slurms_own_plugin_reports(site: Cluster) -> None:
     """All that jobcomp/script tells its program about a job is in the record, and so are times of suspension."""

@@ -31,6 +31,7 @@ def test_without_clusters_the_tests_say_what_is_left_out(ci: str, code: int) -> 
     assert "Omitted: all of tests/cluster" in done.stderr
 
 
+@pytest.mark.moved
 @pytest.mark.cluster
 def test_the_demo_goes_on_without_slurm() -> None:
     """Where no cluster is possible, the demo plays the part that needs no cluster, and says how to get the rest."""

@@ -61,7 +61,10 @@ def watch(lent: Site, run: Run) -> tuple[Run, int, list[Record]]:
     return run, job_of(records), records
 
 
-@pytest.fixture(scope="module", params=[pytest.param("python", marks=pytest.mark.one_release), "manifest"])
+RARELY = [pytest.mark.one_release, pytest.mark.moved]
+
+
+@pytest.fixture(scope="module", params=[pytest.param("python", marks=RARELY), "manifest"])
 def recorded(cluster: "Cluster", request: pytest.FixtureRequest) -> Recorded:
     """The records of all runs, once with Python in every process, once with a hook manifest."""
     conf = {

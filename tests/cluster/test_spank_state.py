@@ -147,6 +147,7 @@ def step(spank):
     assert set(last["state"]) == {"job", "0", "1", "2", "3", "batch", "extern"}
 
 
+@pytest.mark.moved
 def test_components_and_array_tasks(lent: Site) -> None:
     """Each component of a heterogeneous job and each task of an array is a job with a state of its own."""
     use(lent, NOTE + "@hook.spank.task_init\ndef task(spank): show(spank)\n" + TWO)
@@ -195,6 +196,7 @@ def leave(spank):
     lent.wait_until_idle()
 
 
+@pytest.mark.moved
 def test_it_is_removed_after_a_failed_epilog(lent: Site) -> None:
     """The state of a job whose epilog fails is removed."""
     use(lent, NOTE + TWO + "@hook.spank.job_epilog(order=99)\ndef fail(spank): 1 / 0\n")
@@ -205,6 +207,7 @@ def test_it_is_removed_after_a_failed_epilog(lent: Site) -> None:
     lent.resume()
 
 
+@pytest.mark.moved
 def test_two_lines(lent: Site) -> None:
     """Each line of plugstack.conf has a state of its own, also with the same hook file."""
     settle(lent)

@@ -65,7 +65,6 @@ WORKER_ANSWERS = {
 """Invalid answers of a worker."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("call", ["job_submit", "job_modify"])
 def test_nonsense_from_a_worker(each_host: Host, call: str) -> None:
     """The request is refused with one line for the user, and not changed; the next request is answered."""

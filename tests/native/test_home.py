@@ -106,6 +106,7 @@ def test_what_is_no_file(host: Host) -> None:
             file.unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sign", "why"),
     [

@@ -142,6 +142,7 @@ def attack(one: bytes, other: bytes) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_folders_that_are_swapped(host: Host) -> None:
     """A user who owns a folder in the path, and exchanges its folders, cannot make root use the user's manifest."""
     theirs = host.folder / "theirs"

@@ -19,6 +19,8 @@ from slurmhooks import cli
 from slurmhooks.cli import slurm
 from slurmhooks.workshop.cli.commands import adopt
 
+pytestmark = pytest.mark.slow
+
 PROJECT = Path(__file__).resolve().parents[2]
 PAGE = PROJECT / "docs" / "adopt.md"
 EXAMPLE = re.compile(r"(?s)```lua\n(?P<script>.*?)```.*?```console\n\$ (?P<command>[^\n]*)\n(?P<output>.*?)```")

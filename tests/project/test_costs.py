@@ -49,6 +49,7 @@ from slurmhooks.workshop.cli.tally import Tally
 from slurmhooks.workshop.testing import sbatch
 from slurmhooks.workshop.testing.answers import read_answer
 from slurmhooks.workshop.testing.tables import tables_of
+from tests.cluster.turns import moved_from
 from tests.costs import cost, processor_time
 from tests.unit.workshop.accounting.outputs import output
 
@@ -266,7 +267,9 @@ def repeated(unit: str, count: int) -> str:
     return "".join(unit.format(index) for index in range(count)) if "{}" in unit else unit * count
 
 
-@pytest.mark.parametrize(("read", "units"), READERS, ids=[getattr(read, "__name__", "") for read, _ in READERS])
+@pytest.mark.parametrize(
+    ("read", "units"), moved_from(8, READERS), ids=[getattr(read, "__name__", "") for read, _ in READERS]
+)
 def test_texts_of_users_cost_no_more_than_their_length(read: Read, units: list[str]) -> None:
     """Ten times as much text costs at most ten times as much, and raises at most the reader's own error."""
     for unit in units:

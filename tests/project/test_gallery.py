@@ -18,6 +18,8 @@ from slurmhooks import cli
 from slurmhooks.workshop.cli import file_copies
 from tests.cluster.tutorial import written
 
+pytestmark = pytest.mark.slow
+
 PROJECT = Path(__file__).resolve().parents[2]
 GALLERY = PROJECT / "docs" / "gallery.md"
 PAGES = (GALLERY, PROJECT / "docs" / "from-c.md")

@@ -82,6 +82,7 @@ def test_man_reads_them(folder: Path) -> None:
         assert found.returncode == 0, found.stdout
 
 
+@pytest.mark.slow
 def test_bash() -> None:
     """bash completes verbs, options, and names of rules."""
     file = SHARE / "bash-completion" / "completions" / "slurmhooks"

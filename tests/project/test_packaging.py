@@ -38,6 +38,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return package("wheel", CHECKOUT, tmp_path_factory.mktemp("wheel"))
 
 
+@pytest.mark.slow
 def test_wheel_can_compile_itself(wheel: Path) -> None:
     """The wheel is pure, and contains the C sources and everything else that `slurmhooks build` needs."""
     assert wheel.name == f"slurmhooks-{__version__}-py3-none-any.whl"

@@ -186,6 +186,7 @@ def program(*words: str) -> tuple[int, str]:
     return done.returncode, done.stdout.decode()
 
 
+@pytest.mark.slow
 def test_the_program(hooks: Path) -> None:
     """It answers with the text of a handler, in one line of limited length; what is printed goes to the log."""
     setup = ("setup", "7", "1000", "1000", "(null)")

@@ -218,6 +218,7 @@ def test_another_ssh_keygen(site: "Site", run: "Call", keys: Path, monkeypatch: 
     assert "does not have the key that has signed it" in site.call("deploy", bundle).output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["", signature.SUFFIX])
 @pytest.mark.parametrize("what", ["FIFO", "device", "sparse"])
 def test_files_without_an_end(site: "Site", run: "Call", keys: Path, suffix: str, what: str) -> None:

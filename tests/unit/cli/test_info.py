@@ -90,6 +90,7 @@ def test_hooks_that_were_never_deployed(run: Call, machine: Machine, healthy: Pa
     assert finding == f"{toml}: was never deployed, so no hooks are in force: 'slurmhooks deploy'"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("break_it", "wanted"),
     [

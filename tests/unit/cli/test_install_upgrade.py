@@ -12,6 +12,8 @@ from slurmhooks.cli import build_record
 
 from .conftest import Call, Site
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("is_set", [False, True])
 def test_an_upgrade_that_would_end_all_service(

@@ -19,6 +19,8 @@ from slurmhooks.cli.bundles.store import Store
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Call, Machine, Site
 
+pytestmark = pytest.mark.slow
+
 
 def status(site: "Site", *options: object) -> tuple[Any, int]:
     """Return the report and the exit code."""

@@ -3,10 +3,13 @@
 
 import json
 
+import pytest
 from click.testing import CliRunner
 
 from slurmhooks.cli import main
 from tests.unit.power.sites import HOOKS, Site
+
+pytestmark = pytest.mark.slow
 
 STATED = """#!/bin/sh
 case "$1 $2" in

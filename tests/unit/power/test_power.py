@@ -205,7 +205,6 @@ def test_kills_lose_nothing(site: Site, seed: int) -> None:
     assert runs == ["resume", "suspend"] * 2
 
 
-@pytest.mark.slow
 def test_a_supervisor_starts_the_delivery_again(site: Site) -> None:
     """After a kill of every process the next slurmctld delivers; it also replaces a delivery that is killed alone."""
     hold = site.folder / "hold"

@@ -216,6 +216,7 @@ def test_the_reference_says_what_a_job_leaves_to_slurm() -> None:
         assert kind.left_to_slurm
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["time_ceiling", "all"])
 def test_explain_on_a_terminal(rule: str) -> None:
     """A terminal gets no marks of Markdown, and no line that is longer than the terminal; a pipe gets the source."""

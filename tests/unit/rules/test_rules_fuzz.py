@@ -21,6 +21,8 @@ from slurmhooks.values import UNLIMITED
 from slurmhooks.workshop.testing.log_capture import CapturedLog
 from tests.bench.rules import toml
 
+pytestmark = pytest.mark.slow
+
 TABLES = {
     "partitions": fake_partitions({"debug": {"flag_default": True}}),
     "reservations": fake_reservations({}),

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import pytest
+
 from slurmhooks.config import model as config
 from slurmhooks.fields.constants import MailType
 from slurmhooks.handlers import loader
@@ -18,6 +20,8 @@ from slurmhooks.rules.lines import LINES
 from slurmhooks.rules.options import OPTIONS
 from slurmhooks.testing import FakeJob, FakeRecord, run
 from slurmhooks.values import UNLIMITED
+
+pytestmark = pytest.mark.slow
 
 PAGE = Path(__file__).parent / "messages.txt"
 TWO: dict[str, Any] = {"partition": "a,b"}

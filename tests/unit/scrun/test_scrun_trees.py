@@ -155,6 +155,7 @@ def test_progress(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 LEVELS = 1100
 
 
+@pytest.mark.slow
 def test_deep_trees(tmp_path: Path) -> None:
     """Trees deeper than Python's stack, and than the descriptors of a process, are copied, updated and removed."""
     top = tmp_path / "deep"

@@ -334,6 +334,7 @@ def test_a_job_that_is_requeued_does_not_fail_the_run(tmp_path: Path) -> None:
     assert (planned.verdict, len(planned.actions)) == ("done", 9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line",
     [

@@ -38,6 +38,7 @@ def report(hook: str = "job_submit", raw: Any = None, job: Any = None, record: A
     return Decision("0123456789ab", 1.5, hook, job, record, {}, None, "accepted", {}, steps, 1, 1, "abc")
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     raw=st.lists(st.tuples(members, values, values), max_size=4).map(lambda changes: [*chain(*changes)]) | values,

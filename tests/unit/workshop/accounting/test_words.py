@@ -89,6 +89,7 @@ def is_accepted(name: str, text: str) -> bool:
     return all(not word or name not in FOLLOWED or FOLLOWED[name].match(word) for word in text.split(" ")[1:])
 
 
+@pytest.mark.slow
 def test_what_was_typed_is_certain_or_possible() -> None:
     """However words contain blanks: what sbatch reads of the words is certain, or possible; nothing else is certain."""
     drawing = random.Random(3)

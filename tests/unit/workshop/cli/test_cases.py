@@ -85,6 +85,7 @@ until = 2027-01-31
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "outcome"),
     [

@@ -60,6 +60,7 @@ def test_one_context(run: Call, tmp_path: Path) -> None:
     assert "n5 would be drained, at the latest after 3 such runs: no scratch on n5" in result.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("keys", "needed"),
     [

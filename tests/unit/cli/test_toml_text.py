@@ -4,6 +4,7 @@
 import tomllib
 from datetime import UTC
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +20,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(TEXTS, VALUES | st.lists(st.dictionaries(TEXTS, VALUES, max_size=3), max_size=3), max_size=5))
 def test_there_and_back(tables: dict[str, object]) -> None:
     """Keys, texts, numbers, times, arrays and tables of whatever form are the same again."""

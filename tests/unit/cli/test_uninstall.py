@@ -63,6 +63,7 @@ def test_a_scrun_lua_of_the_site_stays(run: Call, machine: Machine, plugins: Pat
     assert (machine.etc / "scrun.lua").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "line"),
     [

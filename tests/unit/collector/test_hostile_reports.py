@@ -58,6 +58,7 @@ DAMAGED: dict[str, Callable[[], tuple[bytes, list[int]]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGED)
 def test_a_damaged_report_ends_nothing(running: Collector, lines: Lines, damage: str) -> None:
     """Whatever a worker reports, and with whatever descriptors, the next decision is logged by the same process."""

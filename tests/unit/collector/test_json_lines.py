@@ -28,6 +28,7 @@ def test_what_is_written_is_read_again(content: dict[str, object]) -> None:
     assert json_lines.decode(data) == json.loads(data) == content
 
 
+@pytest.mark.slow
 @given(
     st.one_of(
         VALUES.map(lambda value: json.dumps(value).encode()),

@@ -15,6 +15,7 @@ def write_often(path: str, letter: str, times: int) -> None:
         durable.write(path, letter.encode() * (1000 if letter == "a" else 300_000), 0o644)
 
 
+@pytest.mark.slow
 def test_two_write_at_once(tmp_path: Path) -> None:
     """A reader gets either the old or the new content as a whole, and no temporary file is left."""
     path = str(tmp_path / "file")

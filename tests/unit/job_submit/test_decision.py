@@ -200,6 +200,7 @@ names = st.text(st.characters(codec="ascii", categories=["Lu"]), min_size=1, max
 secret = st.text(max_size=6).map(lambda text: text.replace("\0", "") + MARK)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     fields=st.sets(st.sampled_from(WRITABLE)),

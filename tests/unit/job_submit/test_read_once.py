@@ -3,6 +3,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -54,6 +55,7 @@ def unasked(job: FakeJob) -> FakeJob:
     return other
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(STEPS)
 def test_nothing_outlives_a_change(steps: list[tuple[str, Any, Any]]) -> None:

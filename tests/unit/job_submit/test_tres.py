@@ -114,6 +114,7 @@ def test_tres_are_counted_and_changed() -> None:
     assert len(Tres()) == 0
 
 
+@pytest.mark.slow
 @given(st.lists(st.builds(TresItem, words.map("gres/{}".format), words | st.none(), st.integers(0, 1 << 40))))
 def test_tres_round_trip(items: list[TresItem]) -> None:
     """TRES that are written are read as the same."""

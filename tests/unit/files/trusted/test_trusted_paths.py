@@ -242,6 +242,7 @@ def exchange(one: Path, other: Path) -> None:
         raise OSError(ctypes.get_errno(), "renameat2")
 
 
+@pytest.mark.slow
 @root
 @pytest.mark.parametrize("attack", ["exchange", "link"])
 def test_folders_that_are_swapped(reachable: Path, attack: str) -> None:

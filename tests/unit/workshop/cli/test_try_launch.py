@@ -114,6 +114,7 @@ def test_no_launch(run: Call, tmp_path: Path) -> None:
     assert (done.exit_code, "Error: the hook files have no handler of SPANK" in done.output) == (2, True), done.output
 
 
+@pytest.mark.slow
 def test_options_of_srun(run: Call, tmp_path: Path) -> None:
     """As in srun, options may be abbreviated, and short ones joined; a note names those without effect."""
     path = tmp_path / "launched.py"
@@ -142,6 +143,7 @@ LINES = {
 }
 
 
+@pytest.mark.slow
 def test_lines_of_plugstack_conf(run: Call, tmp_path: Path) -> None:
     """The hook files are those of the lines of plugstack.conf, with their arguments, in their order."""
     for name, text in LINES.items():
@@ -255,6 +257,7 @@ def task(spank):
 """
 
 
+@pytest.mark.slow
 def test_variables_of_gpus(run: Call, tmp_path: Path) -> None:
     """Prolog and step have the variables of the GPUs that the job asks for, as on a node of Slurm; others have none."""
     path = tmp_path / "gpus.py"

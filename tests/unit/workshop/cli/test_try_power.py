@@ -41,6 +41,7 @@ def test_node_lists(run: Call, tmp_path: Path) -> None:
     assert (wrong.exit_code, "not a node list" in wrong.output) == (2, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("keys", "needed"),
     [
@@ -72,6 +73,7 @@ def test_lines_that_slurm_conf_lacks(site: Site, keys: tuple[str, ...], needed: 
     assert all(word in line for word, line in zip(needed, found, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lines", "runs_there"),
     [

@@ -15,7 +15,7 @@ from tests.cluster import reporting, turns
 
 HERE = Path(__file__).parent
 TESTS = HERE.parent
-FILE = "test_rules_senders.py"
+FILE = "test_job_submit_requests.py"
 """A file whose tests need one release."""
 EACH = "test_job_submit_fields.py"
 """One whose tests run on each."""

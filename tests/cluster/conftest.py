@@ -299,8 +299,8 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Report progress in the main process; the workers of xdist only run tests."""
-    if not hasattr(config, "workerinput") and getattr(config.option, "dist", "no") != "no":
+    """Report progress in the main process; the workers of xdist only run tests, and `make check` has no groups."""
+    if not hasattr(config, "workerinput") and getattr(config.option, "dist", "no") not in ("no", "worksteal"):
         config.pluginmanager.register(reporting.Progress(config))
 
 

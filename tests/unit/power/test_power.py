@@ -155,6 +155,7 @@ def resume(nodes):
 """
 
 
+@pytest.mark.moved
 def test_the_log_stays_small(site: Site) -> None:
     """Whatever handlers and programs print, also later, the two files of the log are bounded."""
     lines, done = 4 * deliverer.MAX_LOG // 1000, site.folder / "agent_ended"
@@ -262,6 +263,7 @@ def test_a_supervisor_leaves_a_site_without_power_hooks_alone(site: Site) -> Non
         assert site.spool.exists() == there
 
 
+@pytest.mark.moved
 def test_a_supervisor_says_once_that_it_cannot_look(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """A spool that cannot be read is named in the log once, and again after it could be read."""
     lines: list[str] = []
@@ -279,6 +281,7 @@ def test_a_supervisor_says_once_that_it_cannot_look(site: Site, monkeypatch: pyt
         watchdog.check()
 
 
+@pytest.mark.moved
 def test_a_site_without_power_hooks_pays_nothing(site: Site) -> None:
     """The look of a supervisor imports nothing for power calls, reads no hook file, and has no process."""
     code = (
@@ -292,6 +295,7 @@ def test_a_site_without_power_hooks_pays_nothing(site: Site) -> None:
     site.spool.mkdir(parents=True)
 
 
+@pytest.mark.moved
 def test_metrics_count_what_became_of_calls(site: Site) -> None:
     """The file for node_exporter has each delivery, failed attempt and call that was given up, and what waits."""
     with (site.folder / "slurmhooks.toml").open("a") as config:
@@ -372,6 +376,7 @@ def test_hooks_that_do_not_load_are_loaded_again_when_they_change(site: Site, fa
     assert log.count("power calls are delivered again") == 1
 
 
+@pytest.mark.moved
 def test_hooks_are_not_loaded_while_no_call_is_due(site: Site) -> None:
     """A call that waits for its next attempt loads nothing; a new call is delivered meanwhile."""
     config = site.folder / "slurmhooks.toml"

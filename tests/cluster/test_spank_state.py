@@ -194,6 +194,7 @@ def leave(spank):
     assert again[1]["state"] == {}
     lent.root(f"scancel {job}")
     lent.wait_until_idle()
+    lent.root(f"rm -f {STATES}/n1.*")  # what it has left for a next job
 
 
 @pytest.mark.moved

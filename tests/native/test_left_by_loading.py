@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from tests.cluster.turns import moved_from
 from tests.native.hosting import ERROR_ID, Host
 from tests.native.test_workers import Start, start  # noqa: F401 - a fixture
 
@@ -29,7 +30,7 @@ LEFT = {
 """Code of hook files."""
 
 
-@pytest.mark.parametrize("code", LEFT.values(), ids=LEFT)
+@pytest.mark.parametrize("code", moved_from(5, LEFT.values()), ids=LEFT)
 def test_a_worker_continues(start: Start, tmp_path: object, code: str) -> None:  # noqa: F811 - the fixture
     """One worker answers requests with a pause between them, and a periodic process and an observer do not end."""
     host = start(load=f"import os\nos.chdir({str(tmp_path)!r})\n{code}", observe="pass", repeat="turns.wait(1000)")

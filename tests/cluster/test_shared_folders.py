@@ -95,6 +95,7 @@ def test_root_is_nobody(shared: Cluster) -> None:
 def test_files_of_others(shared: Cluster, fault: str) -> None:
     """They do not run, what was in force in slurmctld stays so, and the printed command repairs it on the server."""
     spoil, finding = FAULTS[fault]
+    assert versions(shared) == {"version 1"}
     # A job that has not ended would fail, and drain its node.
     shared.wait(lambda: not shared.root("squeue", "-h").stdout, what="end of all jobs")
     shared.root("sh", "-ec", spoil, check=True)

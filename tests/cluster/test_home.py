@@ -10,7 +10,6 @@ from tests.cluster.conftest import Cluster
 from tests.cluster.standby import standby
 
 pytestmark = [pytest.mark.one_release("22.05"), pytest.mark.deploys]
-STAY = {"test_no_policy_is_no_leave", "test_deploy_into_the_home", "test_launches_use_the_manifest"}
 
 HOME = "/var/lib/slurmhooks"
 SPOOL = "/var/lib/slurmhooks-spool"

@@ -104,8 +104,8 @@ SPLIT: dict[str, Callable[[str], Sequence[Any]]] = {
     "wckey": lambda text: [name] if (name := text.removeprefix("*")) else [],  # "*name": by default
 }
 """What returns the parts of a list."""
-SHORT = TRES_FIELDS | {"cluster_features", "features", "licenses", "mail_user", "network", "prefer", "wckey"}
-"""Lists that must not be longer than LONGEST."""
+SHORT = TRES_FIELDS | {"cluster_features", "features", "mail_user", "network", "prefer", "wckey"}
+"""Lists that must not be longer than LONGEST. From 24.11 on, slurmctld takes licenses of any length."""
 ANY_CASE = frozenset({
     "account", "acctg_freq", "assoc_qos", "charged_account", "default_account", "default_qos", "dependency",
     "mail_user", "qos", "wckey",

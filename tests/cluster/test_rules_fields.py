@@ -222,6 +222,7 @@ def test_cases(site: Site) -> None:
             "--mail-user=b@bad.example,a@x.example",
             "-L other,lic=2",
             "-L lic",
+            f"-L {'other,' * 300}lic",
         ],
     ),
 )
@@ -230,6 +231,15 @@ def test_each_part_of_a_list_counts(site: Site, options: str) -> None:
     assert "(rule:parts)" in (said := submit(site, f"-J parts {options}")), said
     assert "(rule:" not in (said := submit(site, f"-J others {options}")), said
     assert "JobId=" in submit(site, "-J parts -w n1 --mail-user=a@x.example")
+
+
+def test_lists_that_no_rule_reads_are_refused(site: Site) -> None:
+    """slurmctld refuses lists that are too long to be read."""
+    job = job_id(submit(site, "-J run"))
+    for name in ("Features", "Prefer", "MailUser", "WCKey", "Gres", "ClusterFeatures"):
+        said = site.run("scontrol", "update", f"JobId={job}", f"{name}={','.join(['x'] * 600)}").stderr
+        assert "too long" in said, (name, said)
+    assert "too long" in submit(site, f"--network={','.join(['x'] * 600)}")
 
 
 def test_what_is_added_is_no_alternative(site: Site) -> None:

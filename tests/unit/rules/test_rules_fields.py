@@ -184,6 +184,15 @@ def test_lists_that_slurmctld_refuses_are_not_read(name: str, part: str, monkeyp
     assert not typed.Pattern(name, ["x"]).allows(text)
 
 
+def test_licenses_of_any_length_are_read() -> None:
+    """slurmctld takes them from 24.11 on."""
+    text = ",".join(["other:1"] * 400)
+    secret = typed.Pattern("licenses", ["secret"])
+    assert secret.meets(f"{text},secret:1")
+    assert not secret.meets(text)
+    assert typed.Pattern("licenses", ["other:*"]).allows(text)
+
+
 @pytest.mark.parametrize("text", ["nan", "inf", "-inf"])
 def test_a_number_is_finite(text: str) -> None:
     """What TOML has besides numbers is an error in each key of each rule, of exemptions and of conditions."""

@@ -79,25 +79,23 @@ class SpankError(SlurmhooksError):
         self.item = item
 
 
-class ConfigError(SlurmhooksError):
+class _FindingsError(SlurmhooksError):
+    def __init__(self, findings: Sequence[str]) -> None:
+        super().__init__("\n".join(findings))
+        self.findings = list(findings)
+
+
+class ConfigError(_FindingsError):
     """The configuration is invalid.
 
     Args:
         findings: one for each error; it names the file, the key and the remedy.
     """
 
-    def __init__(self, findings: Sequence[str]) -> None:
-        super().__init__("\n".join(findings))
-        self.findings = list(findings)
 
-
-class LoadError(SlurmhooksError):
+class LoadError(_FindingsError):
     """Hook files could not be loaded.
 
     Args:
         findings: one for each error; it names the file, the line and the cause. A traceback follows in further lines.
     """
-
-    def __init__(self, findings: Sequence[str]) -> None:
-        super().__init__("\n".join(findings))
-        self.findings = list(findings)

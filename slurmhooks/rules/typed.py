@@ -17,7 +17,7 @@ from slurmhooks.fields.number_rows import Number, Offset, Plain, Tagged, Time
 from slurmhooks.fields.rows import NEWEST, Computed, Text, Tres, rows
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.job_submit import updates
-from slurmhooks.job_submit.strings import Dependencies, NotationError, expand_nodes, mem_str_to_mib, time_str2mins
+from slurmhooks.job_submit.strings import Dependencies, expand_nodes, mem_str_to_mib, time_str2mins
 from slurmhooks.job_submit.strings import Tres as TresList
 from slurmhooks.job_submit.strings.licenses import read_licenses
 from slurmhooks.job_submit.users import split_names
@@ -65,10 +65,7 @@ def _parts(text: str, separators: str = ",") -> list[str]:
 
 def _licenses(text: str) -> list[str]:
     """Return licenses with their numbers; of one that is named several times, Slurm adds them."""
-    try:
-        counts = read_licenses(text).counts
-    except NotationError:
-        return _parts(text, ",;|")
+    counts = read_licenses(text).counts
     return _parts(text, ",;|") if None in counts.values() else [f"{name}:{count}" for name, count in counts.items()]
 
 
@@ -77,19 +74,22 @@ def _dependencies(text: str) -> list[str]:
     parts = list(dict.fromkeys(_parts(text, ",?")))
     if len(text) > LONGEST_DEPENDENCY:
         return parts
-    try:
-        return [
-            f"{each.kind}:{job if job.state is None else job._replace(state=None)}" if job else each.kind
-            for each in Dependencies.parse(",".join(parts))
-            for job in dict.fromkeys(each.jobs) or (None,)
-        ]
-    except NotationError:
-        return parts
+    return [
+        f"{each.kind}:{job if job.state is None else job._replace(state=None)}" if job else each.kind
+        for each in Dependencies.parse(",".join(parts))
+        for job in dict.fromkeys(each.jobs) or (None,)
+    ]
+
+
+def _tres(text: str) -> list[str]:
+    """Return TRES with their numbers."""
+    return [str(each) for each in TresList.parse(text)]
 
 
 TRES_FIELDS = frozenset(name for name, row in ROWS.items() if isinstance(row, Tres))
 SEPARATED: dict[str, Callable[[str], Sequence[str]]] = {
-    **dict.fromkeys((*TRES_FIELDS, "acctg_freq", "mail_user", "network"), _parts),
+    **dict.fromkeys(TRES_FIELDS, _tres),
+    **dict.fromkeys(("acctg_freq", "mail_user", "network"), _parts),
     "dependency": _dependencies,
     "licenses": _licenses,
 }
@@ -304,7 +304,11 @@ def set_by(name: str) -> tuple[str, ...]:
 
 
 def items(name: str, value: Any) -> Sequence[Any]:
-    """Return the parts of a value that are compared: names of a list, flags, or the value itself."""
+    """Return the parts of a value that are compared: names of a list, flags, or the value itself.
+
+    Raises:
+        NotationError: a list is invalid.
+    """
     if isinstance(value, IntFlag):
         return [value.__class__(1 << bit) for bit in range(value.bit_length()) if value & 1 << bit]
     split = SPLIT.get(name) if isinstance(value, str) and not (name in SHORT and len(value) > LONGEST) else None
@@ -314,23 +318,23 @@ def items(name: str, value: Any) -> Sequence[Any]:
 def spelled(name: str, item: str, *, loosely: bool = False) -> set[str]:
     """Return a part of a list as it is, and in the other notations that mean the same to Slurm.
 
-    ``loosely``: also return the name of a license or TRES alone if that means another number.
+    ``loosely``: also return the name of a license or TRES alone if that means another number, or any type.
+
+    Raises:
+        NotationError: Slurm refuses the text, or could read it in another way.
     """
     if len(item) > LONGEST:
         return {item}
-    try:
-        if name == "licenses":
-            counts = read_licenses(item).counts.items()
-        elif name in TRES_FIELDS:
-            counts = {each.key: each.count for each in TresList.parse(item)}.items()
-        else:
-            return {item}
-    except NotationError:
+    if name == "licenses":
+        counts = [(key, key, count) for key, count in read_licenses(item).counts.items()]
+    elif name in TRES_FIELDS:
+        counts = [(each.name, each.key, each.count) for each in TresList.parse(item)]
+    else:
         return {item}
     words = {
         word
-        for key, count in counts
-        for word in (f"{key}:{count}", f"{key}={count}", *([key] if count == 1 or loosely else []))
+        for kind, key, count in counts
+        for word in (f"{key}:{count}", f"{key}={count}", *({kind, key} if loosely else [key] if count == 1 else []))
     }
     prefix = "gres/"
     return {

@@ -219,6 +219,7 @@ def test_cases(site: Site) -> None:
             "-d 'after:1?singleton'",
             "-d afterok:1:2",
             "-d 7",
+            "-d 4294967298",
             "--mail-user=b@bad.example,a@x.example",
             "-L other,lic=2",
             "-L lic",

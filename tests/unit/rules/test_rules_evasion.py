@@ -109,12 +109,27 @@ COUNTS = {
           for per in ("job", "node", "socket", "task") for kind in ("", ":a100")),
         Case("per_job = 4", {"tres_per_node": "gres/gpu:0008"}, "would have 8"),
     ],
+    "forbid": [
+        Case(f'field = "{field}"\nforbidden = ["lic", "afterany:*", "gres/gpu"]', {field: value}, text)
+        for field, values, text in (
+            ("licenses", ("lic:4294967297", "x,lic:8589934593", "lic:-4294967295", "x:4294967297"), "not a list"),
+            ("licenses", ("lic:9", "x,lic"), "is not allowed"),
+            ("licenses", ("x:9",), None),
+            ("dependency", ("4294967298", "singleton,4294967298", "4294967298?singleton"), "not a dependency"),
+            ("dependency", ("2,singleton",), "is not allowed"),
+            ("dependency", ("afterok:2,singleton",), None),
+            ("tres_per_node", (f"gres/gpu:{'9' * 20}", "gpu:+1", "gpu: 1", "x,gpu:a100:1:2", "gpu::1"), "not a"),
+            ("tres_per_node", ("gpu", "gres:gpu:2", "gpu:a100:2", "gpu:a100", "x,gpu:2(S:0,1)"), "is not allowed"),
+            ("tres_per_node", ("x:2(S:0,1),gpux",), None),
+        )
+        for value in values
+    ],
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("rule", "case"), parameters(COUNTS))
 def test_counts(rules: Rules, rule: str, case: Case) -> None:
-    """A count with a sign, blanks or leading zeros is the number that Slurm reads, or refused."""
+    """A count with a sign, blanks or leading zeros, or of more than 32 bits, is what Slurm reads, or refused."""
     case.show(rules(case.toml(rule)))
 
 

@@ -10,6 +10,8 @@ from slurmhooks.files import home, plugstack_conf, slurm_conf, trusted
 
 UNKNOWN = "SLURM'S_OWN_PLUGIN_FOLDER"
 """Placeholder in a proposed PluginDir: with only our folder Slurm would find no other plugin."""
+CHANGE_NOTHING = {"logging", "require_timelimit", "syslog", "throttle", "user_defaults"}
+"""Slurm's own plugins that may run after ours: user_defaults only sets what a user could give as options."""
 
 
 @dataclass(kw_only=True)
@@ -73,6 +75,13 @@ def names_in(value: str) -> list[str]:
 def has_plugin(value: str, point: str) -> bool:
     """Tell whether a value of slurm.conf names the plugin of a plugin point."""
     return any(name.removeprefix(f"{point}/") == "python" for name in names_in(value))
+
+
+def changing_after(value: str, point: str) -> list[str]:
+    """Return the plugins of a value of slurm.conf that run after ours and may change what that has accepted."""
+    names = [name.removeprefix(f"{point}/") for name in names_in(value)]
+    after = names[names.index("python") + 1 :] if "python" in names else []
+    return [name for name in after if name not in CHANGE_NOTHING]
 
 
 def with_plugin(value: str, point: str, name: str) -> str:

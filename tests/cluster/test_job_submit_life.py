@@ -219,6 +219,23 @@ def test_other_plugins_by_reconfigure(site: Site) -> None:
         site.cluster.put(CONF_LINES.format(plugins="python"), CONF)
 
 
+@pytest.mark.moved
+def test_texts_beside_slurms_lua(site: Site) -> None:
+    """What users read of handlers comes after the texts of Slurm's own plugin lua, which replaces what came before."""
+    site.hooks("@hook.job_submit\ndef told(): log.user('of a handler')\n")
+    script = "function slurm_job_submit() slurm.log_user('of lua') return 0 end\nslurm_job_modify = slurm_job_submit\n"
+    site.cluster.put(script, "/etc/slurm/job_submit.lua")
+    try:
+        for plugins, texts in (("lua,python", ["of lua", "of a handler"]), ("python,lua", ["of lua"])):
+            site.cluster.put(CONF_LINES.format(plugins=plugins), CONF)
+            site.cluster.restart("slurmctld")
+            said = site.said("sbatch", "--hold", "--wrap=true").splitlines()
+            assert said[:-1] == [f"sbatch: {text}" for text in texts]
+    finally:
+        site.cluster.put(CONF_LINES.format(plugins="python"), CONF)
+        site.cluster.restart("slurmctld")
+
+
 def _start_life(site: Site) -> None:
     """Put the handlers of LIFE in force, in one worker."""
     site.hooks(LIFE)

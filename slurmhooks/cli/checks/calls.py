@@ -41,7 +41,7 @@ def never_called(loaded: whole_site.Loaded, sysconfdir: Path, folder: Path | Non
             without_scrun = [f"{folder}: scrun never calls {waiting['scrun']}: the plugins were built without scrun's"
                              f" Lua; {build_record.AGAIN}"]  # fmt: skip
         waiting["scrun"] = ""
-    loaded.notes += _run_twice(sysconfdir)
+    loaded.notes += _beside(sysconfdir)
     findings = without_scrun + _missing_settings(waiting, sysconfdir, folder)
     findings += _not_loaded(loaded.registry, sysconfdir, folder)
     findings += _prologs(in_lines if has_lines else by_point["spank"], sysconfdir)
@@ -61,13 +61,15 @@ def never_called(loaded: whole_site.Loaded, sysconfdir: Path, folder: Path | Non
     return findings
 
 
-def _run_twice(sysconfdir: Path) -> Iterator[str]:
-    """Yield a note for each script of the set that Slurm's own plugin runs, too."""
+def _beside(sysconfdir: Path) -> Iterator[str]:
+    """Yield a note for each script of the set that Slurm's own plugin runs, too, and for plugins after ours."""
     conf = configuration.file_in(sysconfdir)
     for point, key in (("job_submit", "JobSubmitPlugins"), ("cli_filter", "CliFilterPlugins")):
         value = slurm_conf.value(str(conf), key) or ""
         if configuration.runs_twice(sysconfdir, value, point):
             yield f"{conf}: {key}={value}: the plugin lua of Slurm runs {point}.lua, too: leave lua out"
+        elif names := configuration.changing_after(value, point):
+            yield f"{conf}: {key}={value}: no handler sees what {' and '.join(names)} changes: put python last"
 
 
 def _timeout(seconds: float, sysconfdir: Path) -> list[str]:

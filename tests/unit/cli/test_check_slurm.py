@@ -46,6 +46,27 @@ def test_a_script_that_would_run_twice(site: Site) -> None:
     assert (site.found(), note in site.check().output) == ([], False)
 
 
+@pytest.mark.parametrize(
+    ("line", "after"),
+    [
+        ("JobSubmitPlugins=python,job_submit/lua,logging", "lua"),
+        ("JobSubmitPlugins=lua,job_submit/python,all_partitions,site", "all_partitions and site"),
+        ("CliFilterPlugins=python,lua", "lua"),
+        ("JobSubmitPlugins=lua,python,throttle,require_timelimit", ""),
+        ("CliFilterPlugins=lua,python,user_defaults,syslog", ""),
+        ("JobSubmitPlugins=lua", ""),
+    ],
+)
+def test_plugins_after_ours(site: Site, line: str, after: str) -> None:
+    """A plugin that changes requests after the handlers have passed is worth a note, whichever of Slurm's it is."""
+    site.file("")
+    site.conf(f"PluginDir={site.plugins}", line)
+    note = f"{site.etc / 'slurm.conf'}: {line}: no handler sees what {after} changes: put python last"
+    assert [line for line in site.check().output.splitlines() if "put python last" in line] == [f"note: {note}"] * bool(
+        after
+    )
+
+
 def test_a_script_that_is_edited(site: Site) -> None:
     """The file that Slurm's plugin runs is the script of the set also while its text differs, before a deployment."""
     script = site.etc / "job_submit.lua"

@@ -31,10 +31,8 @@ def origin(job: Any) -> str:
 def interactive(job: Any) -> bool:
     """Tell whether the job comes from srun or salloc; for an update, whether the job that it changes did.
 
-    Only the first component of a heterogeneous batch job has the script; the other ones have an environment, which srun
-    and salloc do not send. In slurmctld, only the first component is marked as a batch job. A client that waits for an
-    allocation on a port may send a script, too, which slurmctld does not run if it starts the job at once. A job of
-    ``sbatch --external`` has neither script nor port.
+    A submission of a program that waits for an allocation on a port counts as one, whatever else may become of it; see
+    may_be_batch(). In slurmctld, only the first component of a heterogeneous batch job is marked as a batch job.
     """
     record = job._record
     if record is not None:
@@ -42,12 +40,17 @@ def interactive(job: Any) -> bool:
             return False
         leader = job._struct.asking.row("record", record.het_job_id) if record.het_job_offset else None
         return not (record.batch_flag or (leader is not None and leader.raw("batch_flag")))
-    if job._modify:
-        return False
-    port = bool(job.alloc_resp_port)
-    if port or job._is_set("script"):
-        return port
-    return not ((job.het_job_offset and job.env_size) or is_external(job))
+    return not job._modify and (bool(job.alloc_resp_port) or not may_be_batch(job))
+
+
+def may_be_batch(job: Any) -> bool:
+    """Tell whether a submission may become a job that is not interactive, also if its client waits on a port.
+
+    Only the first component of a heterogeneous batch job has the script; the other ones have an environment, which srun
+    and salloc do not send. slurmctld runs each script, unless it starts an allocation at once, and does not say which
+    request it has got. A job of ``sbatch --external`` has neither script nor port.
+    """
+    return job._is_set("script") or bool(job.het_job_offset and job.env_size) or is_external(job)
 
 
 def is_external(job: Any) -> bool:

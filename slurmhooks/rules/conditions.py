@@ -135,7 +135,7 @@ class Condition(Table):
         """
         return (
             self.is_now()
-            and (self.interactive is None or request.interactive == self.interactive)
+            and (self.interactive is None or (all if sure else any)(map(self.interactive.__eq__, request.interactive)))
             and (not self.features or _has_features(request, self.features, sure))
             and (not self.reservations or _has(request, "reservation", self.reservations, sure))
             and all(_has(request, name, values, sure) for name, values in self.where.items())

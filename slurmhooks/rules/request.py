@@ -10,7 +10,7 @@ from slurmhooks.errors import Reject
 from slurmhooks.fields.constants import Shared
 from slurmhooks.job_submit.filled import Filled, is_filled
 from slurmhooks.job_submit.model import owner_of
-from slurmhooks.job_submit.origin import FROM_SIBLINGS
+from slurmhooks.job_submit.origin import FROM_SIBLINGS, may_be_batch
 from slurmhooks.job_submit.strings import ArraySpec
 from slurmhooks.job_submit.users import name_and_groups
 from slurmhooks.rules.typed import WHOLE_NODES, is_unset, set_by
@@ -85,7 +85,7 @@ class Request(Filled):
         value = self.get(name)
         if self.record is not None and not self.sets(set_by(name)) and is_filled(name, value, self.record):
             return None
-        if name in OF_SRUN and self.interactive and OF_SRUN[name](self):
+        if name in OF_SRUN and self.interactive == {True} and OF_SRUN[name](self):
             return None
         if value is None and name in WHOLE_NODES and self._reader.is_exclusive:
             return Shared.JOB_SHARED_NONE
@@ -123,9 +123,14 @@ class Request(Filled):
         return frozenset(filter(None, numbers))
 
     @property
-    def interactive(self) -> bool:
-        """Whether the job comes from srun or salloc."""
-        return bool(self._once("interactive", lambda: self.job.interactive))
+    def interactive(self) -> set[bool]:
+        """Whether the job comes from srun or salloc; both if a submission may become either."""
+        known: set[bool] = self._once("interactive", self._interactive)
+        return known
+
+    def _interactive(self) -> set[bool]:
+        value = bool(self.job.interactive)
+        return {value, value and (self.modify or not may_be_batch(self.job))}
 
     @property
     def array_tasks(self) -> int:

@@ -238,6 +238,8 @@ CLIENTS = [
     (MEMORY, "pn_min_memory=0x800000000000012c"),
     ('rule = "time_ceiling"\nlimit = 10', "time_limit=0xffffffff"),
     ('rule = "require_time"', "time_limit=0"),
+    ('rule = "script_content"\nforbidden = ["exit"]', "alloc_resp_port=60000"),
+    ('rule = "forbid"\npartitions = ["*"]\ninteractive = false', "alloc_resp_port=60000"),
 ]
 """Rules, and members of a job description that a program sends by libslurm, and that break them."""
 

@@ -48,7 +48,7 @@ class InteractiveLimit(Rule):
 
     def check(self, request: Request) -> None:
         """Refuse an interactive job that asks for too much."""
-        if not request.interactive:
+        if True not in request.interactive:
             return
         if self.forbid:
             self.refuse(request, allowed="no resources")

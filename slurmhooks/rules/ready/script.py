@@ -34,7 +34,8 @@ class ScriptContent(Rule):
     """Batch scripts must not match certain regular expressions, or must match others.
 
     The expressions are those of Python; ^ and $ match at the start and the end of each line. Jobs of srun and salloc
-    have no script, and pass. Updates are checked if they take a job to a place that the rule is for.
+    have no script, and pass; other programs may send one with a request for an allocation, which is searched. Updates
+    are checked if they take a job to a place that the rule is for.
 
     The cost of a search is limited: it ends at a deadline, for any expression and script, and only the first part of a
     long script is searched. A script that is longer, or whose search is not finished by then, is refused by default, so
@@ -66,7 +67,7 @@ class ScriptContent(Rule):
 
     def check(self, request: Request) -> None:
         """Search the script."""
-        script = None if request.interactive else (request.record or request.job).script
+        script = None if request.interactive == {True} else (request.record or request.job).script
         if script is None:
             return
         try:

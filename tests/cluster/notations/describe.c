@@ -37,7 +37,7 @@ static const struct {
     MEMBER(boards_per_node), MEMBER(core_spec), MEMBER(shared), MEMBER(overcommit), MEMBER(contiguous),
     MEMBER(time_limit), MEMBER(time_min), MEMBER(begin_time), MEMBER(deadline), MEMBER(end_time), MEMBER(priority),
     MEMBER(nice), MEMBER(bitflags), MEMBER(reboot), MEMBER(task_dist), MEMBER(plane_size), MEMBER(mail_type),
-    MEMBER(user_id), MEMBER(req_switch), MEMBER(requeue),
+    MEMBER(user_id), MEMBER(req_switch), MEMBER(requeue), MEMBER(alloc_resp_port),
     TEXT(account), TEXT(qos), TEXT(partition), TEXT(reservation), TEXT(name), TEXT(features), TEXT(prefer),
     TEXT(cluster_features), TEXT(batch_features), TEXT(licenses), TEXT(req_nodes), TEXT(exc_nodes), TEXT(array_inx),
     TEXT(tres_per_job), TEXT(tres_per_node), TEXT(tres_per_socket), TEXT(tres_per_task), TEXT(cpus_per_tres),

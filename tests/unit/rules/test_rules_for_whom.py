@@ -351,6 +351,32 @@ def test_components_of_batch_jobs_are_not_interactive(rules: Rules, fields: dict
     assert run(rules(NO_SHELLS), "job_submit", job=FakeJob(**fields)).accepted is not interactive
 
 
+@pytest.mark.parametrize(
+    "fields", [{"script": "x", **BATCH}, {"het_job_offset": 1, **BATCH}, {"bitflags": EXTERNAL}, {"script": "x"}]
+)
+@pytest.mark.parametrize(
+    "keys",
+    [
+        "partitions = ['*']\ninteractive = true",
+        "partitions = ['*']\ninteractive = false",
+        "partitions = ['*']\nany = [{ interactive = false }]",
+        "partitions = ['*']\nunless = [{ interactive = true }]",
+        "partitions = ['*']\nunless = [{ interactive = false }]",
+        "field = 'wait_all_nodes'\nupdates = 'ignore'",
+    ],
+)
+def test_what_may_become_an_interactive_job_or_another(rules: Rules, fields: dict[str, Any], keys: str) -> None:
+    """No rule is evaded by a program that names a port, as if it waited for an allocation, but sends a batch job."""
+    job = FakeJob(alloc_resp_port=60001, partition="p", wait_all_nodes=1, **fields)
+    assert not run(rules(f'[[rule]]\nrule = "forbid"\n{keys}\n'), "job_submit", job=job).accepted
+
+
+def test_the_script_of_whoever_waits_on_a_port(rules: Rules) -> None:
+    """slurmctld runs a script of a program that names a port, so it is searched."""
+    made = rules('[[rule]]\nrule = "script_content"\nforbidden = ["x"]\n')
+    assert not run(made, "job_submit", job=FakeJob(alloc_resp_port=60001, script="x", **BATCH)).accepted
+
+
 def test_updates_of_an_external_job(rules: Rules) -> None:
     """It is no batch job, and no interactive one."""
     made = rules('[[rule]]\nrule = "interactive_limit"\ntime = 10\n')

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 
 #define FILE_NAME "slurmhooks.home"
 #define TOO_LONG "its path is too long"
+#define RECEIVED "/run/slurm/conf"
 
 /* Join a folder and a name. RET 0, or -1: too long. */
 static int join(char *path, size_t size, const char *folder, const char *name)
@@ -27,14 +29,17 @@ static int join(char *path, size_t size, const char *folder, const char *name)
 
 /*
  * Find the folder of slurm.conf, where Slurm itself looks for its other files; a relative SLURM_CONF starts at the
- * current folder. OUT folder, of PATH_MAX bytes. RET 0, or -1: too long.
+ * current folder. Without it, a node that has no slurm.conf uses what its slurmd has received from slurmctld. OUT
+ * folder, of PATH_MAX bytes. RET 0, or -1: too long.
  */
 static int conf_folder(char *folder)
 {
     const char *conf = getenv("SLURM_CONF");
 
     if (!conf || !*conf) {
-        strcpy(folder, SLURMHOOKS_SYSCONFDIR);
+        bool is_received =
+            access(SLURMHOOKS_SYSCONFDIR "/slurm.conf", F_OK) && !access(RECEIVED "/slurm.conf", F_OK);
+        strcpy(folder, is_received ? RECEIVED : SLURMHOOKS_SYSCONFDIR);
         return 0;
     }
     folder[0] = '\0';

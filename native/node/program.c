@@ -67,6 +67,44 @@ static void start_by_path(char *argv[])
     execv(path, argv);
 }
 
+/* Read the strings of a file of the process that has started this one. OUT text, ends with two NUL. RET 0, or -1. */
+static int read_of_parent(const char *name, char *text, size_t size)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)getppid(), name);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return -1;
+    size_t length = fread(text, 1, size - 2, file);
+    fclose(file);
+    text[length] = text[length + 1] = '\0';
+    return 0;
+}
+
+/*
+ * Set SLURM_CONF to the slurm.conf that slurmd was started with: slurmd itself passes on nothing but its node's name.
+ * Another cluster may have its files in the folder that this program was built for.
+ */
+static void use_configuration_of_slurmd(void)
+{
+    static char text[1 << 17];
+    const char *conf = NULL;
+
+    if (getenv("SLURM_CONF") || read_of_parent("comm", text, sizeof(text)) || strncmp(text, "slurmd", strlen("slurmd")))
+        return;
+    if (!read_of_parent("environ", text, sizeof(text)))
+        for (char *word = text; *word; word += strlen(word) + 1)
+            if (!strncmp(word, "SLURM_CONF=", strlen("SLURM_CONF=")))
+                setenv("SLURM_CONF", strchr(word, '=') + 1, 1);
+    if (!read_of_parent("cmdline", text, sizeof(text)))
+        for (char *word = text; *word; word += strlen(word) + 1)
+            if (!strncmp(word, "-f", strlen("-f")))
+                conf = word[2] ? word + 2 : word + 3;
+    if (conf && *conf == '/')
+        setenv("SLURM_CONF", conf, 1);
+}
+
 int main(int argc, char *argv[])
 {
     static struct slurmhooks_entry entry = {"slurmhooks.entry.node", "health_check", NULL};
@@ -76,6 +114,7 @@ int main(int argc, char *argv[])
     stub_folder = "";
     if (argc > 0)
         start_by_path(argv);
+    use_configuration_of_slurmd();
     const struct manifest_line *line = manifest_find_point(MANIFEST_NODE, &why);
     if (line && !line->calls[HOOK_health_check])
         return 0;

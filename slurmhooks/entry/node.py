@@ -10,7 +10,7 @@ import _slurmhooks_node as native
 
 from slurmhooks.entry import launch_handlers
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.files import slurm_conf, trusted
+from slurmhooks.files import home, slurm_conf, trusted
 from slurmhooks.handlers import dispatch
 from slurmhooks.log import ERROR, INFO, log, printed
 from slurmhooks.node import children, ready, run, verdict
@@ -112,6 +112,9 @@ def _load(manifest: bytes | None) -> tuple[list[Handler], run.Settings] | None:
     """Return the checks of the site; None if they do not load."""
     registry = launch_handlers.load("node", manifest)
     if registry is None:
+        return None
+    if manifest is None and home.set_in_force() is None:
+        log.error("%s: nothing was deployed, so no health check runs: 'slurmhooks deploy'", home.folder())
         return None
     try:
         ready_made, settings = _ready_made(manifest)

@@ -17,18 +17,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 INCLUDE = r"\s*include\s+(\S+)\s*"
+RECEIVED = "/run/slurm/conf"
+"""Where Slurm looks on a node that has no slurm.conf: what its slurmd has received from slurmctld."""
 MOST_NESTED = 20
 """Number of Include lines that may lead to a file: one that includes itself, by whatever path, would have no end."""
 
 
 def directory() -> str:
-    """Return the folder of slurm.conf: that of SLURM_CONF, otherwise the one that the plugins were built for."""
+    """Return the folder of slurm.conf: that of SLURM_CONF, otherwise the one that the plugins were built for.
+
+    If there is no slurm.conf, a node uses the one that its slurmd has received, as in Slurm.
+    """
     conf = environment("SLURM_CONF")
     if conf:
         # Relative to the current folder, as in Slurm; daemons change it later.
         return (conf if conf.startswith("/") else f"{posix.getcwd()}/{conf}").rpartition("/")[0] or "/"
     built_for = sys._xoptions.get("slurmhooks_sysconfdir")
-    return built_for if isinstance(built_for, str) else "/etc/slurm"
+    folder = built_for if isinstance(built_for, str) else "/etc/slurm"
+    is_received = not _has_one(folder) and _has_one(RECEIVED)
+    return RECEIVED if is_received else folder
+
+
+def _has_one(folder: str) -> bool:
+    return posix.access(f"{folder}/slurm.conf", posix.F_OK)
 
 
 def file_in(folder: str) -> str:

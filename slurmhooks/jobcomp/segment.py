@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 SEGMENT = deliverer.SEGMENT
 STATE = ".state"
+AGAIN = "again-"
+"""Begins the name of a segment whose record was a dead letter."""
 _STATE_FLAGS = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 _PUNCH_HOLE = 0x02 | 0x01
 """For fallocate(2): free the space of a range, which then reads as zeros, and keep the size of the file."""
@@ -125,6 +127,11 @@ class Segment:
     def over(self) -> bool:
         """Whether all records are delivered, and no more will be added."""
         return self._closed and not self.records
+
+    @property
+    def is_again(self) -> bool:
+        """Whether a command has queued its record, which was a dead letter."""
+        return self.path.name.startswith(AGAIN)
 
     @property
     def is_untouched(self) -> bool:

@@ -14,7 +14,7 @@ from slurmhooks.files import regular
 from slurmhooks.files.durable import force, write
 from slurmhooks.jobcomp.frames import frames, key_of
 from slurmhooks.jobcomp.layout import HEAD
-from slurmhooks.jobcomp.segment import SEGMENT, STATE, Record, Segment
+from slurmhooks.jobcomp.segment import AGAIN, SEGMENT, STATE, Record, Segment
 from slurmhooks.log import log
 from slurmhooks.wire.tables import parse
 
@@ -173,7 +173,7 @@ class Spool:
         about = self._letter(letter)
         os.close(regular.opened(self._dead / f"{letter}{SEGMENT}"))  # before anything is written: there is one
         passed = "".join(f"{json.dumps([HEAD, 'passed', label])}\n" for label in about.get("passed", ()))
-        again = self.folder / f"again-{letter}{SEGMENT}"
+        again = self.folder / f"{AGAIN}{letter}{SEGMENT}"
         # Workers take the letter as soon as the segment exists, so write that last.
         write(again.with_suffix(STATE), passed.encode())
         os.rename(self._dead / f"{letter}{SEGMENT}", again)

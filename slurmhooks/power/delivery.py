@@ -10,6 +10,7 @@ from slurmhooks.errors import SlurmhooksError
 from slurmhooks.handover.process import CallDelivery
 from slurmhooks.jobcomp.delivery import UNREADABLE
 from slurmhooks.log import log
+from slurmhooks.power import overtaken
 from slurmhooks.power.calls import Call
 from slurmhooks.power.model import PowerNodes, ResumeJob, down, scontrol
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 STARTS = ("power.resume", "power.reboot")
 """Hooks whose nodes are set to DOWN if a call is given up, because Slurm would wait for them until ResumeTimeout."""
+LATE = 60.0
+"""Seconds after which a call may be too late."""
 
 
 class PowerDelivery(CallDelivery):
@@ -59,9 +62,25 @@ class PowerDelivery(CallDelivery):
 
     def _arguments(self, record: Record) -> dict[str, object] | str:
         call = _call(record)
+        if self._is_too_late(record):
+            return f"Slurm no longer starts {call.nodes}"
         nodes = PowerNodes(call.nodes, self._expand(call.nodes), self._ask)
         jobs = tuple(ResumeJob.of(job) for job in call.jobs)
         return {"nodes": nodes, "jobs": jobs, "features": call.features}
+
+    def _is_too_late(self, record: Record) -> bool:
+        """Tell whether a call would start machines that Slurm no longer waits for; a command may ask for that.
+
+        They might run for ever: Slurm has stopped their nodes, and need not do it again.
+        """
+        frame = record.frame
+        is_late = record.tries or time.time() - frame.time / 1e9 > LATE
+        if not is_late or frame.hook not in STARTS or record.segment.is_again:
+            return False
+        try:
+            return overtaken.are_off(self._keys(record), overtaken.states(self._ask))
+        except SlurmhooksError:
+            return False
 
     def _end(self, record: Record, refused: Mapping[str, str] | None = None) -> None:
         """End an attempt as elsewhere; but a handler that refuses to start nodes ends the call for all handlers."""
@@ -78,15 +97,20 @@ class PowerDelivery(CallDelivery):
             super()._bury(record)
 
     def _give_up(self, record: Record, reason: str) -> None:
-        """Set the nodes of a call to DOWN, then make it a dead letter; without an answer of slurmctld, try again."""
+        """Set the nodes of a call to DOWN, then make it a dead letter; without an answer of slurmctld, try again.
+
+        Those that Slurm no longer waits for stay as they are: some may have started, and run jobs.
+        """
         try:
             hostlist = _call(record).nodes
-            self._expand(hostlist)
+            names = self._expand(hostlist)
         except UNREADABLE:
             super()._bury(record)  # nobody knows which nodes
             return
         try:
-            down(hostlist, reason, self._ask)
+            left = overtaken.awaited(record.frame.hook, names, overtaken.states(self._ask))
+            if left:
+                down(hostlist if len(left) == len(names) else ",".join(left), reason, self._ask)
         except SlurmhooksError as error:
             log.error("%s cannot be set to DOWN: %s; it is tried again", hostlist, error)
             record.segment.note(record, "retry", record.tries, time.time() + self._section.backoff_limit)

@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 POWERED_DOWN = frozenset(("POWERED_DOWN",))
+OFF = frozenset(("POWER_DOWN", "POWERING_DOWN", "POWERED_DOWN"))
+STARTING = frozenset(("POWERING_UP", "POWER_UP"))
 WANTS = {
-    "power.resume": frozenset(("POWERING_UP", "POWER_UP")),
-    "power.suspend": frozenset(("POWER_DOWN", "POWERING_DOWN", "POWERED_DOWN")),
-    "power.resume_failed": frozenset(("DOWN", "POWER_DOWN", "POWERING_DOWN", "POWERED_DOWN")),
-    "power.reboot": frozenset(("REBOOT_REQUESTED", "REBOOT_ISSUED", "POWERING_UP", "POWER_UP")),
+    "power.resume": STARTING,
+    "power.suspend": OFF,
+    "power.resume_failed": OFF | {"DOWN"},
+    "power.reboot": STARTING | {"REBOOT_REQUESTED", "REBOOT_ISSUED"},
 }
 """A node of a call has one of these states as long as Slurm wants it."""
 
@@ -43,3 +45,14 @@ def overtaken(hook: str, names: Iterable[str], known: dict[str, frozenset[str]])
         return ""
     here = {name: known.get(name, POWERED_DOWN) for name in names}
     return ", ".join(f"{name} is {'+'.join(sorted(at))}" for name, at in here.items() if not at & WANTS[hook])
+
+
+def awaited(hook: str, names: Iterable[str], known: dict[str, frozenset[str]]) -> list[str]:
+    """Return the nodes of a call that Slurm still waits for; all if it is not known. Others may run jobs by now."""
+    return [name for name in names if not known or known.get(name, POWERED_DOWN) & WANTS[hook]]
+
+
+def are_off(names: Iterable[str], known: dict[str, frozenset[str]]) -> bool:
+    """Tell whether Slurm has switched all nodes of a call off, or is about to, and does not start them."""
+    here = [known.get(name, POWERED_DOWN) for name in names]
+    return bool(known) and all(at & OFF and not at & STARTING for at in here)

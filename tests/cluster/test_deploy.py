@@ -228,6 +228,9 @@ def test_a_node_without_configuration(site: Site) -> None:
     site.cluster.wait(lambda: "idle" in site.root("sinfo -h -n n2 -o %T"), what="node n2")
     try:
         assert version_on_n2(site) == "1"
+        inside = "nsenter -t $(cat /run/slurmd-n2.pid) -m env -i PATH=$PATH SLURMD_NODENAME=n2"
+        site.root(f"{inside} {Path(PLUGIN).parent}/slurmhooks/slurmhooks_health")  # 1: there would be no set
+        assert "/conf-cache/slurmhooks.d/sets/" in site.root(f"{inside} slurmhooks check")
         report = status(site, "--srun")
         assert report["findings"] == []
         assert [row["where"] for row in report["rows"] if row["state"] == "current"][:3] == ["ctl", "n1", "n2"]

@@ -27,6 +27,7 @@ HOLD = f"{FOLDER}/hold"
 JOB = "/home/alice/job"
 SPOOL = "/var/lib/slurm/slurmctld/slurmhooks/power"
 PROGRAMS = "/usr/local/lib/slurm/slurmhooks/slurmhooks_power_"
+HEALTH = "/usr/local/lib/slurm/slurmhooks/slurmhooks_health"
 HOOKS = f"""
 import json, os, time
 from slurmhooks import Reject, hook
@@ -133,6 +134,15 @@ ResumeTimeout=300
 ResumeRate=0
 SuspendRate=0
 TreeWidth=65533
+HealthCheckProgram={HEALTH}
+HealthCheckInterval=3000
+"""
+CHECK = """
+from slurmhooks import Reject, hook
+
+@hook.node.health_check
+def sick(node):
+    raise Reject("sick")
 """
 
 
@@ -364,3 +374,18 @@ def test_a_full_disk(site: Cluster) -> None:
         assert not notes(site, "begin", node="c8")
     finally:
         site.shell(f"umount -l {SPOOL}; rm -f {HOLD}; pkill -f [s]ystem_log.py; rm -f /dev/log")
+
+
+def test_machines_that_are_off_do_not_count_for_the_brake(site: Cluster) -> None:
+    """A third of a cluster is a third of the machines that are on, so one of two sick nodes stays in service."""
+    site.put(CHECK, "/etc/slurm/hooks.d/health.py")
+    site.put('[hooks]\npaths = ["hooks.d/*.py"]\n[node]\nat_most = "34%"\n', "/etc/slurm/slurmhooks.toml")
+    site.deploy()
+    try:
+        for node in ("n1", "n2"):
+            site.root("env", "-i", f"SLURMD_NODENAME={node}", HEALTH)
+        assert site.shell("sinfo -hN -n n1,n2 -o '%N %E' | sort -u | grep -c sick") == "1\n"
+    finally:
+        site.root("rm", "/etc/slurm/hooks.d/health.py")
+        site.deploy()
+        site.root("scontrol", "update", "nodename=n[1-2]", "state=undrain")

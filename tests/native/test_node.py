@@ -59,3 +59,35 @@ def test_the_embedded_interpreter_knows_the_arguments_of_ready_made_checks(host:
     code, said, _ = run(host)
     assert code == 1
     assert "free: unknown key; mount has path, type, options" in said
+
+
+SLURMD = """#!/bin/sh
+env -i SLURMD_NODENAME=n1 {program}
+exit $?
+"""
+
+
+@pytest.mark.parametrize("words", [("-f", "{conf}"), ("-N", "n1", "-f{conf}"), ()])
+def test_it_uses_the_slurm_conf_of_its_slurmd(host: Host, tmp_path: Path, words: tuple[str, ...]) -> None:
+    """slurmd passes on only the name of the node, whether an option or SLURM_CONF has named its slurm.conf."""
+    conf = host.folder / "slurm.conf"
+    conf.touch()
+    host.config('[[node.checks]]\ncheck = "mount"\npath = "/scratch"\nfree = "5%"\n')
+    put_in_force(host.folder)
+    slurmd = tmp_path / "slurmd"
+    slurmd.write_text(SLURMD.format(program=host.build.plugins / "slurmhooks" / "slurmhooks_health"))
+    slurmd.chmod(0o755)
+    command = [str(slurmd), *(word.format(conf=conf) for word in words)]
+    env = {"SLURM_CONF": "/nowhere/slurm.conf" if words else str(conf)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert "free: unknown key" in done.stderr
+    assert done.returncode == 1
+
+
+def test_a_machine_without_a_set_says_so(host: Host) -> None:
+    """Somebody wants health checks, and none runs."""
+    (host.folder / "slurm.conf").touch()
+    program = host.build.plugins / "slurmhooks" / "slurmhooks_health"
+    env = {"SLURM_CONF": str(host.folder / "slurm.conf"), "SLURMD_NODENAME": "n1"}
+    done = subprocess.run([str(program)], env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, "nothing was deployed, so no health check runs" in done.stderr) == (1, True), done.stderr

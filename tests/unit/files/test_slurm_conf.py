@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,3 +53,20 @@ def test_slurm_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, conf: str, 
     (tmp_path / "slurm.conf").write_text(conf)
     (tmp_path / "more.conf").write_text("SlurmUser=12\n")
     assert slurm_conf.slurm_user() == expected
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"), [("", "built"), ("received", "received"), ("built received", "built"), ("built", "built")]
+)
+def test_a_node_without_a_slurm_conf(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: str, expected: str
+) -> None:
+    """What slurmd has received counts only where there is no slurm.conf, as in Slurm."""
+    for name in ("built", "received"):
+        (tmp_path / name).mkdir()
+        if name in files:
+            (tmp_path / name / "slurm.conf").touch()
+    monkeypatch.delenv("SLURM_CONF", raising=False)
+    monkeypatch.setitem(sys._xoptions, "slurmhooks_sysconfdir", str(tmp_path / "built"))
+    monkeypatch.setattr(slurm_conf, "RECEIVED", str(tmp_path / "received"))
+    assert slurm_conf.directory() == str(tmp_path / expected)

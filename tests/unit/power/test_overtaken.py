@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from slurmhooks.cli import main
+from tests.sets import put_in_force
 from tests.unit.power.sites import HOOKS, Site
 
 pytestmark = pytest.mark.slow
@@ -61,3 +62,50 @@ def test_a_call_that_waits_can_be_discarded(site: Site) -> None:
     assert CliRunner().invoke(main, [*command, "discard", waiting["id"]]).exit_code == 0
     assert not json.loads(CliRunner().invoke(main, [*command, "--json"]).stdout)["records"]
     assert not (site.spool / "dead").exists()
+
+
+@pytest.mark.parametrize(
+    ("state", "down"), [("IDLE+CLOUD", "c2"), ("DOWN+CLOUD+POWERED_DOWN", "c2"), ("IDLE+CLOUD+POWERING_UP", "c1,c2")]
+)
+def test_a_call_that_is_given_up_leaves_nodes_alone_for_which_slurm_does_not_wait(
+    site: Site, state: str, down: str
+) -> None:
+    """A node that has started runs jobs; one that was given up is to be started again."""
+    asked = site.folder / "asked"
+    site.scontrol(STATED.format(folder=site.folder).replace("case", f'echo "$@" >> {asked}\ncase', 1))
+    (site.folder / "state-c1").write_text(state)
+    (site.folder / "state-c2").write_text("MIXED+CLOUD+POWERING_UP")
+    (site.folder / "hooks.py").write_text(HOOKS.format(folder=site.folder, pause=0).replace('"lost"', '"c1"'))
+    put_in_force(site.folder)
+    site.call("resume", "c1,c2")
+    site.wait(site.empty)
+    updates = [line for line in asked.read_text().splitlines() if line.startswith("update")]
+    assert updates == [f"update NodeName={down} State=DOWN Reason=no capacity in this region"]
+    assert len(list((site.spool / "dead").glob("*.spool"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("states", "is_started"),
+    [
+        (("DOWN+CLOUD+POWERED_DOWN", "IDLE+CLOUD+POWERING_DOWN"), False),
+        (("DOWN+CLOUD+POWERED_DOWN", "MIXED+CLOUD+POWERING_UP"), True),
+        (("IDLE+CLOUD", "IDLE+CLOUD"), True),
+    ],
+)
+def test_a_call_that_comes_too_late_starts_nothing(site: Site, states: tuple[str, str], is_started: bool) -> None:
+    """A call that failed is not repeated once all its nodes are off: nobody would stop these machines."""
+    site.scontrol(STATED.format(folder=site.folder))
+    for name in ("c1", "c2"):
+        (site.folder / f"state-{name}").write_text("MIXED+CLOUD+POWERING_UP")
+    with (site.folder / "slurmhooks.toml").open("a") as config:
+        config.write("backoff_limit = 0.05\n")
+    (site.folder / "hooks.py").write_text(HOOKS.format(folder=site.folder, pause=0).replace('"bug"', '"c1"'))
+    put_in_force(site.folder)
+    site.call("resume", "c1,c2")
+    site.wait(site.notes)
+    for name, state in zip(("c1", "c2"), states, strict=True):
+        (site.folder / f"state-{name}").write_text(state)
+    (site.folder / "hooks.py").write_text(HOOKS.format(folder=site.folder, pause=0))
+    site.wait(site.empty)
+    assert bool(site.done()) == is_started
+    assert is_started or len(list((site.spool / "dead").glob("*.spool"))) == 1

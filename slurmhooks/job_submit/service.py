@@ -99,7 +99,7 @@ class Service(PointService):
         done = self._run(submitted, excluded)
         call = self.call
         if call is not None:
-            call.describe = partial(_describe, submitted)
+            _describe(submitted, call)
             call.request = request
             if call.observers:
                 call.members = deferred(structs, MEMBERS)  # slurmctld no longer has these members after the answer
@@ -164,15 +164,8 @@ class Service(PointService):
 
 def _describe(request: RequestStructs, call: Call) -> None:
     """Set what followers of a call need to know of its request; see Call."""
-    call.sender = request.sender
-    call.fresh = request.fresh
-    call.struct = request.structs[0]
-    if len(request.structs) > 1:
-        call.record = request.structs[1]
-    if request.hook == "job_modify":
-        call.about = partial(_of_update, request)
-    elif call.struct.contains("submit_line", TEST_MARK) or call.struct.contains("script", TEST_MARK):
-        call.about = partial(_of_submission, request)
+    call.sender, call.fresh, call.structs = request.sender, request.fresh, request.structs
+    call.about = partial(_of_update if request.hook == "job_modify" else _of_submission, request)
 
 
 def _is_too_long(struct: Struct, name: str) -> bool:
@@ -199,7 +192,9 @@ def _reader(job: Job) -> int:
 
 def _of_submission(request: RequestStructs) -> dict[str, object]:
     """Return what the command line of a submission says about it: whether it is only a test, as far as one can see."""
-    return {"test_only": True} if gives(request.job(), TEST_ONLY) else {}
+    struct = request.structs[0]
+    may_be = struct.contains("submit_line", TEST_MARK) or struct.contains("script", TEST_MARK)
+    return {"test_only": True} if may_be and gives(request.job(), TEST_ONLY) else {}
 
 
 def _of_update(request: RequestStructs) -> dict[str, object]:

@@ -82,10 +82,8 @@ class Call:
         observers: handlers that are to observe, each with a savepoint of the request as it should see it.
         members: for the observers, the members that were too long for slurmctld to send, by index of struct and member.
         request: the packed message, if the service keeps it.
-        describe: sets the attributes below, after the answer; None: the service has no more to say.
-        about: returns what is known about the job besides ``struct`` and ``record``.
-        struct: the request as it was received, if handlers can write to it.
-        record: the job that an update changes.
+        about: returns what is known about the job besides ``structs``; called after the answer.
+        structs: the request as it was received, if handlers can write to it, and the job that an update changes.
         sender: user id of who sent the request, if it has one.
         exempt: why the handler that has just run did nothing, see Step; for its step.
         fresh: makes a new view of the request from a savepoint; None if the hook has no view. Fields that slurmctld did
@@ -101,11 +99,9 @@ class Call:
     members: Mapping[tuple[int, int], bytes] = {}
     request = b""
     sender: int | None = None
-    describe: Callable[[Call], None] | None = None
     about: Callable[[], dict[str, object]] | None = None
     fresh: Callable[[object], Any] | None = None
-    struct: Struct | None = None
-    record: Struct | None = None
+    structs: Sequence[Struct] = ()
 
     def __init__(self, hook: str, view: View | None) -> None:
         """Begin now, before any handler; ``view`` is the argument that they can write to, if there is one."""

@@ -51,8 +51,9 @@ def report(call: Call, shown: LoggedFields, version: tuple[int, str]) -> list[An
     # Few functions, because each one that runs has to be fetched into the processor's caches first.
     steps: list[Any] = []
     on_error = False
+    struct, record = (*call.structs, None, None)[:2]
     for step in call.steps:
-        steps.append(_step(call.struct, step, shown))
+        steps.append(_step(struct, step, shown))
         if step.outcome is not None:
             on_error = True
     state: Any = NOTHING
@@ -62,8 +63,8 @@ def report(call: Call, shown: LoggedFields, version: tuple[int, str]) -> list[An
     facts: dict[str, Any] = {}
     if call.about is not None:
         facts = {name: plain(value) for name, value in call.about().items() if value is not None}
-    job = None if call.struct is None else shown.about("job", call.struct, (state or NOTHING)[0])
-    record = None if call.record is None else shown.about("record", call.record, {})
+    job = None if struct is None else shown.about("job", struct, (state or NOTHING)[0])
+    of_record = None if record is None else shown.about("record", record, {})
     outcome = call.outcome
     verdict = None if call.observed else _verdict(outcome) if on_error or not outcome.passed else ACCEPTED
     more: dict[str, Any] = {}
@@ -75,7 +76,7 @@ def report(call: Call, shown: LoggedFields, version: tuple[int, str]) -> list[An
         more["text"] = plain("\n".join(call.texts))
     if outcome.error_id is not None:
         more["error"] = outcome.error_id
-    who = call.id, call.time, call.hook, job, record, facts, call.sender
+    who = call.id, call.time, call.hook, job, of_record, facts, call.sender
     return [*who, verdict, more, steps, call.nanoseconds // 1000, *version]
 
 

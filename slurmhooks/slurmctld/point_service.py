@@ -125,8 +125,6 @@ class PointService:
         if call is not None:
             os.sched_yield()  # let the thread that waits for the answer run first, even on a busy machine
             call.id = os.urandom(6).hex()
-            if call.describe is not None:
-                call.describe(call)
             self._follow(call)
 
     def _follow(self, call: Call) -> None:

@@ -165,8 +165,9 @@ class Rule(Condition):
 
     @property
     def default_title(self) -> str:
-        """Its name if the site gives none."""
-        return self.kind
+        """Its name if the site gives none: that of the rule, and of the fields that it is about, if it names some."""
+        field = getattr(self, "field", ())
+        return "_".join((self.kind, *((field,) if isinstance(field, str) else field)))
 
     @property
     def label(self) -> str:

@@ -167,11 +167,6 @@ class Require(_Checked):
             raise ValueError(f"allowed and forbidden are about fields, and {self.field} is an amount")
 
     @property
-    def default_title(self) -> str:
-        """Its name if the site gives none."""
-        return f"require_{self.field.removesuffix('s') if self.field == 'gpus' else self.field}"
-
-    @property
     def checked(self) -> tuple[str, ...]:
         """The fields that are compared."""
         several: dict[str, tuple[str, ...]] = {"gpus": (), "memory": (), "features": ("features", "prefer")}
@@ -259,11 +254,6 @@ class Forbid(_Checked):
             raise ValueError("allowed and forbidden need a field")
         if not (self.field or self.selects):
             raise ValueError("needs field, partitions, qos, accounts, users or groups: it would refuse all jobs")
-
-    @property
-    def default_title(self) -> str:
-        """Its name if the site gives none."""
-        return "_".join(("forbid", *self.field))
 
     @property
     def checked(self) -> tuple[str, ...]:

@@ -104,11 +104,6 @@ class Limit(Rule):
         return value
 
     @property
-    def default_title(self) -> str:
-        """Its name if the site gives none."""
-        return f"limit_{self.field}"
-
-    @property
     def named_fields(self) -> tuple[str, ...]:
         """The fields of ``job`` that its keys name."""
         own = () if self.field in AMOUNTS_OF_JOBS else (self.field,)

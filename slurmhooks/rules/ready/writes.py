@@ -86,11 +86,6 @@ class _Writes(Rule):
         self._values: tuple[Any, ...] = (*cases, None if self.value is None else typed(self.field, self.value))
 
     @property
-    def default_title(self) -> str:
-        """Its name if the site gives none."""
-        return f"{self.kind}_{self.field}"
-
-    @property
     def needs_partitions(self) -> bool:
         """Whether a case has a condition on the partition."""
         return super().needs_partitions or any(case.partitions for case in self.cases)
@@ -317,11 +312,6 @@ class Copy(Rule):
         kinds = [str if is_text(row) else getattr(row, "kind", int) for row in (field, source)]
         if kinds[0] is not kinds[1] or field.unit != source.unit or self.field == self.source:
             raise ValueError(f"{self.field} cannot have the values of {self.source}")
-
-    @property
-    def default_title(self) -> str:
-        """Its name if the site gives none."""
-        return f"copy_{self.field}"
 
     @property
     def named_fields(self) -> tuple[str, ...]:

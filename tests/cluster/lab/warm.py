@@ -21,9 +21,13 @@ UNSERVED = "-"
 
 IMPORTED = (
     *(f"slurmhooks.cli.commands.{name}" for name in ("check", "deploy", "info", "rules", "status", "why")),
-    *(f"slurmhooks.cli.checks.{name}" for name in ("lines", "report")),
-    *(f"slurmhooks.{name}" for name in ("config.model", "job_submit.whole", "slurmctld.logged_fields")),
-    *("slurmhooks.lua.needs", "slurmhooks.worker.commands"),
+    *(
+        f"slurmhooks.cli.checks.{name}"
+        for name in ("access", "calls", "evaded", "lines", "mistakes", "programs", "report", "undefined")
+    ),
+    *(f"slurmhooks.{name}" for name in ("config.model", "handlers.refusals", "handlers.structured", "hooks.hook")),
+    *(f"slurmhooks.{name}" for name in ("job_submit.whole", "slurmctld.actions", "slurmctld.logged_fields")),
+    *("slurmhooks.lua.needs", "slurmhooks.rules.conflicts", "slurmhooks.spank.model", "slurmhooks.worker.commands"),
 )
 """What most commands import, some of it late; each imports what is missing."""
 

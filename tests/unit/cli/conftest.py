@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A machine simulated by a few files: headers, sources and programs of a Slurm release."""
 
+import importlib
 import json
 import os
 import sys
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from slurmhooks.cli import build_record, main, output, slurm
 from slurmhooks.files import home
 from slurmhooks.handlers.definitions import PACKAGE
 from slurmhooks.site.variants import LEAN
+from tests.cluster.lab.warm import IMPORTED
 from tests.sets import put_in_force
 
 from .fake_plugin import plugin
@@ -28,6 +30,17 @@ HEAD = "from slurmhooks import hook\n"
 SUBMIT = "@hook.job_submit\ndef submit(job): pass\n"
 CONFIG = '[hooks]\npaths = ["hooks.d/*.py"]\n'
 INIT = "@hook.spank.init\ndef init(spank): pass\n"
+
+
+adapter_of = cache(TypeAdapter)
+"""Returns what checks documents of a class; it takes long to make."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def commands_are_imported() -> None:
+    """Import what commands import late: each child in which they load hook files would import it again."""
+    for module in IMPORTED:
+        importlib.import_module(module)
 
 
 class Call:
@@ -248,7 +261,7 @@ def documents_fit_their_schema(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def checked(value: Any) -> None:
         params = click.get_current_context().command.params
-        adapter = TypeAdapter(next(option.model for option in params if isinstance(option, output.JsonOption)))
+        adapter = adapter_of(next(option.model for option in params if isinstance(option, output.JsonOption)))
         data = output.plain(value)
         made = adapter.validate_python(data)
         # Dataclasses do not know which of their values were set.

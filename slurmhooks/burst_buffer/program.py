@@ -23,7 +23,7 @@ from slurmhooks.handlers.dispatch import Around, Outcome
 from slurmhooks.handover.records import record_of
 from slurmhooks.hooks.points import POINTS
 from slurmhooks.log import log, one_line
-from slurmhooks.processes import deliverer, memory, process
+from slurmhooks.processes import daemon, deliverer, memory, process
 from slurmhooks.site import reload
 from slurmhooks.site import sources as site
 from slurmhooks.slurmctld.around import end_leftovers
@@ -109,6 +109,7 @@ def main(arguments: list[str]) -> None:
     if function not in FUNCTIONS:
         sys.stderr.write(f"usage: python -m slurmhooks.burst_buffer.program {'|'.join(FUNCTIONS)} WORD...\n")
         sys.exit(2)
+    daemon.follow()
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # 22.05 would wait for whoever has its pipe
     process.reset_signals()
     memory.prefer_to_kill()

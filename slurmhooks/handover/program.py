@@ -16,7 +16,7 @@ import time
 from slurmhooks.files import durable, slurm_conf
 from slurmhooks.hooks.points import HANDED_OVER, POINTS
 from slurmhooks.jobcomp.layout import segment
-from slurmhooks.processes import deliverer
+from slurmhooks.processes import daemon, deliverer
 
 MOST = 3
 """Arguments that Slurm gives to a program at most: to MailProg ``-s``, the subject and the recipients."""
@@ -92,6 +92,7 @@ def main(arguments: list[str]) -> int:
     if hook not in HOOKS or not 1 <= len(given) <= MOST:
         sys.stderr.write(f"usage: python -m slurmhooks.handover.program {'|'.join(HOOKS)} ARGUMENTS\n")
         return 2
+    daemon.follow()
     if hook == "power.reboot" and os.geteuid() != slurm_conf.slurm_user():
         # slurmd gives the features, or nothing, as the first argument.
         sys.stderr.write("RebootProgram runs on a node: add SlurmctldParameters=reboot_from_controller to slurm.conf\n")

@@ -213,3 +213,38 @@ def test_check_finds_a_missing_line(site: Cluster) -> None:
     assert "MailProg" not in site.root("slurmhooks", "check").stderr
     site.put(CONF.replace(f"MailProg={PROGRAMS}mail\n", ""), "/etc/slurm/local.conf")
     assert f"it needs the line MailProg={PROGRAMS}mail instead of /bin/true" in site.root("slurmhooks", "check").stderr
+
+
+ELSEWHERE = """
+rm -rf /opt/conf
+cp -a /etc/slurm /opt/conf
+sed -i 's|/etc/slurm/local.conf|/opt/conf/local.conf|' /opt/conf/slurm.conf
+mv /etc/slurm/slurm.conf /etc/slurm/moved.conf
+pid=$(cat /run/slurmctld.pid)
+kill $pid
+while kill -0 $pid 2> /dev/null; do sleep 0.1; done
+slurmctld -f /opt/conf/slurm.conf
+"""
+
+
+@pytest.mark.moved
+def test_another_slurm_conf(site: Cluster) -> None:
+    """A mail belongs to the slurmctld that sends it, although that does not say which slurm.conf it has."""
+    there = {"SLURM_CONF": "/opt/conf/slurm.conf"}
+    site.shell(ELSEWHERE)
+    try:
+        words = ("sbatch", "--parsable", "-o", "/dev/null", "--mail-type=BEGIN", "--wrap=true")
+        output = ""
+
+        def submitted() -> bool:
+            nonlocal output
+            output = str(
+                site.user("alice", "env", *(f"{name}={value}" for name, value in there.items()), *words).stdout
+            )
+            return bool(output)
+
+        site.wait(submitted, what="slurmctld")
+        of(site, int(output.split(";")[0]), 1)
+    finally:
+        site.shell("mv /etc/slurm/moved.conf /etc/slurm/slurm.conf")
+        site.restart()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from slurmhooks.worker import periodic
-from slurmhooks.worker.companion import Page
+from slurmhooks.worker.companion import BUSY, IDLE, STARTING, Page
 from slurmhooks.worker.generation import Generation
 from slurmhooks.worker.periodic import SharedState
 from slurmhooks.workshop.testing.log_capture import CapturedLog
@@ -65,6 +65,24 @@ def test_when_it_ended_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "time", lambda: 8.0)
     rules._forget("")
     assert rules._reached.read() == {"next": 1, "began": 5.0, "ended": 8.0}
+    rules.finish(at_once=False)
+    for end in (ours, theirs):
+        end.close()
+
+
+@pytest.mark.parametrize("kind", [STARTING, IDLE, BUSY])
+def test_only_a_rule_may_end_it_without_a_pause(kind: int) -> None:
+    """A process that ends while no rule runs would end again at once, and is started ever more rarely."""
+    ours, theirs = socket.socketpair()
+    rules = periodic.Periodic(SimpleNamespace(), 1, ours)
+    for _ in range(2):
+        rules._pid = os.fork()
+        if not rules._pid:
+            os._exit(0)
+        rules._page.write(kind, 1)
+        rules._forget("")
+    assert rules._backoff.failures == (0 if kind == BUSY else 2)
+    assert rules._backoff.is_over == (kind == BUSY)
     rules.finish(at_once=False)
     for end in (ours, theirs):
         end.close()

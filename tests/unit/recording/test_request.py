@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What is secret is the same in recordings and in the decision log, in each message and in each table."""
 
+from array import array
+
 import pytest
 
 from slurmhooks.fields.secrets import SECRETS
 from slurmhooks.recording.request import Redaction
 from slurmhooks.slurmctld.changes import SECRET
 from slurmhooks.wire.message import Message, pack, text_value, texts_value
-from slurmhooks.wire.protocol import Fact, Type, What
+from slurmhooks.wire.protocol import MEMBERS, Fact, Type, What
 from slurmhooks.workshop.testing.tables import tables_of
 
 MARK = b"hunter2"
@@ -55,6 +57,9 @@ def test_no_secret_is_left(release: str, table: str, kept: tuple[str, ...]) -> N
         index = tables.tables[place].places[name]
         asked = Message(Type.QUERY, What.MEMBER, place, index).encode(tables)
         text = Message(Type.RESULT, items=((0, text_value(MARK)),)).encode(tables)
+        assert len(redaction.questions([(asked, text)])) == (SECRET[name.rpartition(".")[2]] in kept)
+        members = array("I", (tables.tables[place].places["name"], index)).tobytes()
+        asked = Message(Type.QUERY, What.COUNT, place, items=((MEMBERS, members),)).encode(tables)
         assert len(redaction.questions([(asked, text)])) == (SECRET[name.rpartition(".")[2]] in kept)
     asked = Message(Type.QUERY, What.FACT, Fact.JOB_SCRIPT, 17).encode(tables)
     assert len(redaction.questions([(asked, text)])) == ("script" in kept)

@@ -81,6 +81,7 @@ PARTITIONS = {
         Case('cases = [{ to = "big", min_memory = "10G" }]', {"min_mem_per_node": 10239}),
         Case('cases = [{ to = "big", min_memory = "10G" }]', {}),
         Case('cases = [{ to = "big", min_memory = "10G" }]', {"min_mem_per_node": 0}, changes={"partition": "big"}),
+        Case('cases = [{ to = "big", min_memory = "10G" }]', {"min_mem_per_cpu": 0}, changes={"partition": "big"}),
         Case(
             'cases = [{ to = "big", min_memory = "10G" }]',
             {"min_mem_per_cpu": 5120, "min_cpus": 2, "max_nodes": 1},

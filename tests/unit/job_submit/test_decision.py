@@ -95,6 +95,7 @@ def first(job):
     job.time_limit = 60
     job.min_mem_per_cpu = 100
     job.account = job.account
+    job.partition = "gpu"
 @hook.job_submit(order=2)
 def second(job):
     job.time_limit = UNLIMITED
@@ -105,15 +106,12 @@ def third(job):
 """,
         account="physics",
         name="test",
+        partition="debug",
     )
-    assert (found["hook"], found["verdict"], found["account"], found["name"]) == (
-        "job_submit",
-        "accepted",
-        "physics",
-        "test",
-    )
+    expected = {"hook": "job_submit", "verdict": "accepted", "account": "physics", "name": "test", "partition": "gpu"}
+    assert {key: found[key] for key in expected} == expected
     changes = [each.get("changes") for each in found["handlers"]]
-    assert changes[0] == {"time_limit": [None, 60], "min_mem_per_cpu": [None, 100]}
+    assert changes[0] == {"time_limit": [None, 60], "min_mem_per_cpu": [None, 100], "partition": ["debug", "gpu"]}
     assert changes[1]["time_limit"] == [60, "UNLIMITED"]
     assert changes[2] is None
     assert {each["outcome"] for each in found["handlers"]} == {"passed"}

@@ -18,7 +18,7 @@ from slurmhooks.handlers.registry import Handler
 from slurmhooks.hooks.points import HOOKS
 from slurmhooks.job_submit import slurmctld
 from slurmhooks.log import ERROR, INFO, log
-from slurmhooks.lua import job_fields, needs, slurm_table
+from slurmhooks.lua import job_fields, library, needs, slurm_table
 from slurmhooks.lua.conversions import returned, whole
 from slurmhooks.lua.job_constants import table_constants
 from slurmhooks.lua.job_fields import Reader
@@ -181,7 +181,10 @@ class Script:
         self._record_getters = job_fields.getters("job_rec", release)
         if prepare is not None:
             prepare(state)
-        self._lines = self._run(chunk)
+        try:
+            self._lines = self._run(chunk)
+        finally:
+            library.flush()  # before workers are forked
         if lacks_records():
             self._warn(content)
 
@@ -254,6 +257,7 @@ class Script:
         except ScriptError as error:
             self._failed(hook, error)
         finally:
+            library.flush()
             # In any case, because the next call may be for another user.
             if self._messages:
                 self._show_messages(hook)

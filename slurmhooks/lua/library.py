@@ -168,6 +168,14 @@ def is_open() -> bool:
     return True
 
 
+def flush() -> None:
+    """Write what scripts have written to open files, by C's fflush(), because our processes end without C's exit()."""
+    import _ctypes
+
+    process = _ctypes.dlopen(None, posix.RTLD_NOW)  # type: ignore[arg-type]
+    _ctypes.call_function(_ctypes.dlsym(process, "fflush"), (None,))
+
+
 def present() -> str | None:
     """Return the version of liblua in this process, not counting lupa's own; None if there is none."""
     for path in mapped(b"/liblua"):

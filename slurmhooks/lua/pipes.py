@@ -11,6 +11,7 @@ import os
 import subprocess
 from typing import NamedTuple
 
+from slurmhooks.lua import library
 from slurmhooks.values import ENCODING, ERRORS
 
 TYPE_CHECKING = False
@@ -42,6 +43,7 @@ def spawn(command: bytes, writes: bool) -> tuple[Any, ...]:
         the process id, the path of Lua's end of the pipe, None, None; if it fails, None, None, a message and an errno.
     """
     reap()
+    library.flush()
     try:
         ends = os.pipe()
         theirs, ours = ends if writes else ends[::-1]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import posix
 
 from slurmhooks.log import ERROR, LEVELS, USER, log
+from slurmhooks.lua import library
 from slurmhooks.lua.conversions import as_number, as_string, flag, number, own_lines, whole
 from slurmhooks.lua.runtime import LuaRaise, to_bytes, to_text
 from slurmhooks.values import ExitStatus, strings_from_c
@@ -297,7 +298,8 @@ def install(state: LuaState) -> None:
             log.plain(level, to_text(text), own=True)
         return -1 if level == ERROR else ()
 
-    def leave(code: object) -> None:
+    def leave(code: object = None, *_: object) -> None:
+        library.flush()
         posix._exit(1 if code is False else 0 if code is None or code is True else whole(number(state, code)) & 0xFF)
 
     spank = state.table({"SUCCESS": 0, "FAILURE": -1})
@@ -307,5 +309,4 @@ def install(state: LuaState) -> None:
         source = f"SPANK._log_msg ({level}, string.format({state.unpack}({{...}})))"
         spank[f"log_{name}".encode()] = state.compile(source if name == "user" else own_lines(source), source)
     state.globals[b"SPANK"] = spank
-    source = "local leave = ... os.exit = function(code) io.stdout:flush() io.stderr:flush() leave(code) end"
-    state.call(state.compile(source, "=slurmhooks"), state.function(leave))
+    state.globals[b"os"][b"exit"] = state.function(leave)

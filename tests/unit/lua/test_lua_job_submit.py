@@ -12,7 +12,7 @@ from slurmhooks.errors import LoadError, Reject, StaleHandleError
 from slurmhooks.log import ERROR, INFO
 from slurmhooks.lua import job_submit
 from slurmhooks.lua.job_submit import Options
-from tests.unit.lua.conftest import Load, Loaded
+from tests.unit.lua.conftest import END, Load, Loaded
 
 
 def test_fields_are_read_and_written_as_in_lua(load: Load) -> None:
@@ -395,3 +395,13 @@ def test_conversions_end(load: Load, said: SimpleNamespace) -> None:
     assert lines[:3] == [f"{json}it is nested too deeply"] * 2 + [f"{json}int too large to convert to float"]
     assert lines[3:6] == [f"{yaml}it repeats too much of itself"] * 2 + [f"{yaml}it is nested too deeply"]
     assert lines[6] == "true"
+
+
+def test_an_open_file_has_what_was_written(load: Load, tmp_path: Path) -> None:
+    """A file that the script never closes has its lines after each call: workers end without C's exit()."""
+    end = f"file = io.open('{tmp_path}/log', 'a')\nfile:write('loaded ')\n{END}"
+    loaded = load("file:write(job_desc.name, ' ')\nif job_desc.name == 'b' then error('x') end\nreturn 0", end=end)
+    assert (tmp_path / "log").read_text() == "loaded "
+    for name in ("a", "b"):
+        loaded.submit(name=name)
+    assert (tmp_path / "log").read_text() == "loaded a b "

@@ -230,6 +230,16 @@ def test_commands_can_be_read_and_written(state: LuaState, tmp_path: Path) -> No
     assert (tmp_path / "written").read_text() == "hi 1\n"
 
 
+def test_commands_read_what_was_written(state: LuaState, tmp_path: Path) -> None:
+    """io.popen flushes the files of the script before the command starts, as Lua's own does."""
+    shown = run(
+        state,
+        f"local f = io.open('{tmp_path}/file', 'w')\nf:write('text')\n"
+        f"local p = io.popen('cat {tmp_path}/file')\nlocal text = p:read('*a')\np:close() f:close()\nreturn text",
+    )
+    assert shown == b"text"
+
+
 LENT = """
 import sys
 import weakref

@@ -156,11 +156,15 @@ def test_slurmd_gets_both_starts(site: Site) -> None:
 
 
 def test_exit_ends_the_process_at_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """os.exit ends the process without exit handlers."""
+    """os.exit ends the process without exit handlers, but writes what the script has written to files."""
     ended: list[int] = []
     monkeypatch.setattr("posix._exit", ended.append)
-    site.write("os.exit() os.exit(true) os.exit(false) os.exit(3) os.exit(257)")
+    file = site.folder / "file"
+    site.write(
+        f"f = io.open('{file}', 'w') f:write('x') os.exit() os.exit(true) os.exit(false) os.exit(3) os.exit(257)"
+    )
     site.load()
+    assert file.read_text() == "x"
     assert ended == [0, 0, 1, 3, 1]
 
 

@@ -223,6 +223,11 @@ def test_state_is_shared(folder: Path, start: Start) -> None:
         record = next(spool.records())
         assert (record.passed, record.tries, record.due, record.begun) == ({"a:h"}, 1, 17.5, None)
         assert record.reasons == {"b:h": "no network"}
+    with next(folder.glob("*.state")).open("ab", buffering=0) as state:
+        for part in (b"[%d," % second.frame.position, b'"done"]\n'):  # perhaps a worker reads between two pages
+            state.write(part)
+            other.refresh()
+    assert jobs(other) == [3]
     writer.end()
 
 
@@ -361,6 +366,17 @@ def test_a_file_system_without_locks(folder: Path, tmp_path: Path, monkeypatch: 
     assert done.returncode == 1
     assert "Function not implemented" in done.stdout
     assert [path.name for path in folder.iterdir() if path.suffix == ".spool"] == []
+
+
+def test_a_segment_that_is_removed_before_it_is_locked(
+    folder: Path, tmp_path: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader that takes a new segment for one that was left costs no record: the writer begins another one."""
+    built(PLAIN)
+    monkeypatch.setenv("LD_PRELOAD", str(preloaded("removes", tmp_path)))
+    writer = start()
+    assert writer.append(1)
+    assert jobs(read(folder)) == [1]
 
 
 def test_a_text_that_looks_like_a_record(tmp_path: Path, folder: Path, start: Start) -> None:

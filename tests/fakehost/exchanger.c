@@ -46,7 +46,10 @@ static void write_log(enum slurmhooks_level level, const char *line)
     fprintf(stderr, "%d %s\n", (int)level, line);
 }
 
-/* Answer a worker's question: "bad" is invalid; any other one is returned after "you asked ". */
+/*
+ * Answer a worker's question: "bad" is invalid, "discard" and its process id discards the worker; any one but "bad" is
+ * returned after "you asked ".
+ */
 static bool reply(void *context, const void *question, size_t length, void **answer, size_t *answer_length)
 {
     static const char word[] = "you asked ";
@@ -54,6 +57,8 @@ static bool reply(void *context, const void *question, size_t length, void **ans
 
     if (length == 3 && !memcmp(question, "bad", 3))
         return false;
+    if (length > 8 && !memcmp(question, "discard", 7))
+        slurmhooks_client_discard(client, (uint32_t)strtoul((const char *)question + 8, NULL, 10));
     *answer_length = sizeof(word) - 1 + length;
     *answer = malloc(*answer_length);
     if (!*answer)

@@ -74,6 +74,13 @@ def test_exchanges(host: Exchanger) -> None:
     host.stop()
 
 
+def test_a_worker_is_discarded_while_it_is_busy(host: Exchanger) -> None:
+    """A worker whose last answer was damaged ends, although another thread has already given it a request."""
+    used = [host.exchange("import os; answer = query(b'discard %d ' % os.getpid()) and os.getpid()") for _ in range(2)]
+    assert used[0][0] == used[1][0] == "OK", host.log
+    assert used[0] != used[1]
+
+
 LEFT = {
     "another answer": "c.HEADER.pack(4, c.ChannelKind.ANSWER) + b'left'",
     "a last answer": "c.HEADER.pack(4, c.ChannelKind.LAST) + b'left'",

@@ -160,6 +160,7 @@ def test_modes_are_kept(
         ((0o640, 1), (0o750, 2), (0o755, 0), ""),
         ((0o644, 0), (0o750, 1), (0o750, 2), ""),
         ((0o644, 0), (0o755, 0), (0o750, 1), "daemon"),
+        ((0o644, 0), (0o754, 1), (0o755, 0), "daemon"),
     ],
 )
 @pytest.mark.parametrize("link", ["", "file", "folder"])

@@ -116,6 +116,7 @@ def test_editors_accept_what_the_file_may_have() -> None:
 
 @pytest.mark.parametrize("text", ["1KiB", "512MiB", "7GiB", "2048GiB"])
 def test_sizes_are_shown_as_they_are_written(text: str) -> None:
-    """What a size becomes is shown in its unit; numbers without one are bytes."""
+    """What a size becomes is shown in its unit; numbers without one are bytes; "unlimited" is no limit."""
+    assert keys.size("unlimited") is None
     assert keys.size_text(keys.size(text)) == text
     assert keys.size_text(keys.size(text) + 1) == f"{keys.size(text) + 1} bytes"

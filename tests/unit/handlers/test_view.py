@@ -59,6 +59,13 @@ def test_it_is_a_mutable_mapping() -> None:
     assert isinstance(over({}), MutableMapping)
 
 
+@given(own=st.dictionaries(st.sampled_from("AB"), values), other=st.dictionaries(st.sampled_from("BC"), values))
+def test_unions_are_those_of_dictionaries(own: dict[str, str], other: dict[str, str]) -> None:
+    """Where both have a name, the right one wins."""
+    assert over(own) | other == own | other
+    assert other | over(own) == other | own
+
+
 @pytest.mark.parametrize("name", BAD_NAMES)
 def test_names_that_cannot_be_are_refused_on_writing(name: str) -> None:
     """Writing an invalid name raises, and stages nothing."""

@@ -143,6 +143,8 @@ def test_what_cannot_be_killed_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     assert children.alive(hung.process)
     process = int(hung.process.split()[0])
     kill(process, signal.SIGKILL)
+    os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
+    assert not children.alive(hung.process)  # also before its parent has reaped it
     os.waitpid(process, 0)
     assert not children.alive(hung.process)
 

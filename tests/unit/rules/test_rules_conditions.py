@@ -62,6 +62,7 @@ MET: list[tuple[str, dict[str, Any], bool]] = [
     ('any = [{ qos = ["a"] }, { min_nodes = 3 }]', {"qos": "b", "min_nodes": 2}, False),
     ('any = [{ qos = ["a"], min_nodes = 3 }]', {"qos": "a", "min_nodes": 2}, False),
     ('any = [{ groups = ["g"] }]', {"groups": {"g": 1}}, True),
+    ('any = [{ accounts = ["Phys*"], qos = ["Low"] }]', {"account": "physics", "qos": "LOW"}, True),
     ('unless = [{ where = { comment = "x" } }]', {"comment": "x"}, False),
     ('unless = [{ where = { comment = "x" } }]', {"comment": "y"}, True),
     ('unless = [{ partitions = ["a"] }]', {"partition": "a"}, False),

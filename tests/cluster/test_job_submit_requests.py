@@ -352,7 +352,7 @@ def test_records_partitions_reservations(probe: Probe) -> None:
         @hook.job_modify
         def look(job, record, partitions):
             kept.append((record, partitions))
-            tell(record=fields(record), partitions=sorted(partitions))
+            tell(record=fields(record), partitions=sorted(partitions), user=job.user_name)
             for view in kept[:-1]:
                 for use in (lambda: view[0].name, lambda: sorted(view[1])):
                     try:
@@ -367,6 +367,7 @@ def test_records_partitions_reservations(probe: Probe) -> None:
     first, second, *stale = probe.told()
     assert first["record"]["comment"] == "here"
     assert second["record"]["comment"] == "x"
+    assert first["user"] == second["user"] == "alice"  # also if root changes the job
     assert first["partitions"] == ["debug", "other", "root"]
     assert second["partitions"] == ["debug", "other"]
     assert stale == [{"error": "StaleHandleError"}] * 2

@@ -117,7 +117,9 @@ def test_one_check_leaves_room_for_others(most: int) -> None:
     assert [drained.count(kind(text.format(name="n1"))) for text in texts] == [most, most, most, 0, 0]
 
 
-@pytest.mark.parametrize(("text", "nodes", "most"), [("3", 1000, 3), ("10%", 1000, 100), ("5%", 4, 1), ("0", 9, 0)])
+@pytest.mark.parametrize(
+    ("text", "nodes", "most"), [("3", 1000, 3), ("10%", 1000, 100), ("5%", 4, 1), ("0", 9, 0), ("0%", 9, 1)]
+)
 def test_brakes(text: str, nodes: int, most: int) -> None:
     """A share is at least one node, so that small clusters drain, too."""
-    assert Brake.of(text).most(nodes) == most
+    assert (Brake.of(text).most(nodes), str(Brake.of(text))) == (most, text)

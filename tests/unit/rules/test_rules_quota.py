@@ -154,6 +154,13 @@ def test_groups(rules: Rules, lines: str, user: int, passes: bool) -> None:
     assert is_accepted(rules(OF_GROUPS + lines), of_member(user), *QUEUE) == passes
 
 
+def test_keys_that_share_a_bucket(memory: accepted.Accepted) -> None:
+    """What was accepted of one quota counts for no other one, wherever it is kept."""
+    one, other = (number.to_bytes(8, "little") for number in (7, 7 + accepted.BUCKETS))
+    memory.add(one, 1000, [1.0] * accepted.AMOUNTS)
+    assert ([entry.user_id for entry in memory.of(one)], memory.of(other)) == ([1000], [])
+
+
 def test_jobs_of_several_qos_count_for_each(rules: Rules) -> None:
     """A job counts for each QOS that it names, whichever Slurm has chosen for now; one that names none, for its own."""
     registry = rules(f'{RULE}qos = ["low"]\njobs = 1')

@@ -274,7 +274,9 @@ def test_without_a_thread_jobs_wait(site: Site) -> None:
         cluster.wait(lambda: "epilog of second" in cluster.log(), what="end of the second job")
         cluster.wait(lambda: "epilog of first" in cluster.log(), what="end of the first job")
         assert ["prolog of first" in cluster.log(), "prolog of second" in cluster.log()] == [True, True]
-        assert {site.shown(job, "JobState") for job in (first, second)} == {"COMPLETED"}
+        cluster.wait(
+            lambda: {site.shown(job, "JobState") for job in (first, second)} == {"COMPLETED"}, what="end of both jobs"
+        )
     finally:
         cluster.root("rm", "-f", "/etc/ld.so.preload", "/run/no-threads")
         cluster.restart("slurmctld")

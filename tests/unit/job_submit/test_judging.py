@@ -8,6 +8,7 @@ import pytest
 
 from slurmhooks.handlers.rollouts import assign
 from slurmhooks.hooks.rollout import Rollout
+from slurmhooks.job_submit import judging
 from tests.unit.job_submit.rules import Public, Rule
 
 LIMIT = 'if job.time_limit > 60:\n    raise Reject("60 minutes")'
@@ -39,10 +40,13 @@ def test_an_update_into_a_share_counts(
 def test_without_records_users_may_not_take_a_job_into_a_share(
     rule: Rule, share: dict[str, Any], fields: dict[str, Any]
 ) -> None:
-    """A build with public headers does not know what a job has that comes to where a rule is in force."""
+    """A build with public headers does not know what a job has that comes to where a rule is in force; check says so."""
     keywords = ", ".join(f"{key}={value!r}" for key, value in share.items())
-    public = Public(rule(LIMIT, keywords=keywords).registry)  # type: ignore[attr-defined]
+    registry = rule(LIMIT, keywords=keywords).registry  # type: ignore[attr-defined]
+    public = Public(registry)
     (name,) = fields
+    (handler,) = registry.handlers("job_modify")
+    assert judging.shown(handler) == sorted((name, "time_limit"))
     assert public("job_modify", **fields) == f"only administrators may change {name} of a job"
     assert public("job_modify", comment="x") is None
 

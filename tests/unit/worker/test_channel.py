@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+import os
+import signal
 import socket
 import struct
 from collections.abc import Iterator
@@ -10,6 +12,7 @@ import pytest
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.wire.protocol import MAX_MESSAGE, STATUS_PAGE, ChannelKind
 from slurmhooks.worker.channel import HEADER, Channel, ProtocolError, serve
+from slurmhooks.worker.companion import asks
 from slurmhooks.worker.interface import Query
 
 
@@ -42,6 +45,25 @@ def test_messages_arrive_whole(ends: tuple[Channel, socket.socket], size: int) -
     sender.start()
     assert ours.receive(ChannelKind.REQUEST) == data
     sender.join()
+
+
+def test_a_child_asks_nothing(ends: tuple[Channel, socket.socket]) -> None:
+    """A process that a handler has forked takes no part in what its parent exchanges."""
+    ours, theirs = ends
+    query = asks(ours)
+    pid = os.fork()
+    if not pid:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(30)  # nobody would answer
+        try:
+            query(b"who")
+        except StaleHandleError:
+            os._exit(0)
+        os._exit(1)
+    assert os.waitpid(pid, 0)[1] == 0
+    theirs.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        theirs.recv(1)
 
 
 def test_header_in_pieces(ends: tuple[Channel, socket.socket]) -> None:

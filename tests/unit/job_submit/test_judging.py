@@ -40,7 +40,7 @@ def test_an_update_into_a_share_counts(
 def test_without_records_users_may_not_take_a_job_into_a_share(
     rule: Rule, share: dict[str, Any], fields: dict[str, Any]
 ) -> None:
-    """A build with public headers does not know what a job has that comes to where a rule is in force; check says so."""
+    """A build with public headers does not know a job that comes to where a rule is in force; check tells that."""
     keywords = ", ".join(f"{key}={value!r}" for key, value in share.items())
     registry = rule(LIMIT, keywords=keywords).registry  # type: ignore[attr-defined]
     public = Public(registry)

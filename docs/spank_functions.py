@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from slurmhooks.spank.calls import ANYWHERE, CONTROL_WRITE, PREPEND, Where
+from slurmhooks.spank.calls import ANYWHERE, CONTROL_WRITE, PREPEND, TASK, Where
 
 SINCE = "22.05"
 """The oldest supported release, for all functions that it has."""
@@ -30,12 +30,11 @@ class Function:
 
 _INIT = Where("in init, by slurmhooks itself", local=("init",), allocator=("init",), remote=("init",))
 _AFTER = ("init_post_opt", "exit")
-_STEP = ("user_init", "task_init_privileged", "task_init", "task_post_fork", "task_exit")
 _GIVEN = Where(
     "after init, where the option is known",
     local=(*_AFTER, "local_user_init"),
     allocator=_AFTER,
-    remote=(*_AFTER, *_STEP),
+    remote=(*_AFTER, "user_init", *(TASK.places["remote"] or ())),
     job_script=None,
 )
 _CONTROL_READ = Where(

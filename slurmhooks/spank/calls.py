@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from slurmhooks.errors import SpankError
+from slurmhooks.hooks.points import POINTS
 from slurmhooks.values import ENCODING, ERRORS, strings_from_c, text_from_c
 
 TYPE_CHECKING = False
@@ -38,7 +39,7 @@ class Where:
 
 
 _LAUNCH = ("local_user_init",)
-_TASK = ("task_init_privileged", "task_init", "task_post_fork", "task_exit")
+_TASK = tuple(name for name in POINTS["spank"].functions if name.startswith("task_"))
 
 REMOTE = Where("in slurmstepd (context remote)", remote=None)
 USER = Where("in slurmstepd, srun's local_user_init, prolog and epilog", remote=None, local=_LAUNCH, job_script=None)

@@ -47,12 +47,13 @@ def bound(log: Path, most: int) -> None:
             older = regular.read(f"{log}.1", most) + b"\n"
         start = max(0, size - MOST_READ * most)
         older += os.pread(file.fileno(), size - start, start)
-        cut = len(older) - (most - most // 4)
+        room = most // 4  # for lines from before the cut, which is at the start of a line if there is one
+        cut = len(older) - (most - room)
         cut = max(cut, older.find(b"\n", cut) + 1)
         kept = bytearray()
         for line in re.finditer(STAMPED, older[:cut]):
             kept += line[0]
-        if (over := len(kept) - most // 4) > 0:
+        if (over := len(kept) - room) > 0:
             del kept[: kept.find(b"\n", over - 1) + 1]
         with suppress(OSError):
             durable.write(f"{log}.1", bytes(kept) + older[cut:], sync=False)

@@ -29,15 +29,12 @@ ROOM = 1 << 20
 """Bytes of a report beside the messages in it, at most."""
 PATIENCE = 0.1
 """Seconds to fetch rows of tables, while slurmctld holds its locks: a table that takes longer is not recorded."""
-
-
 ROWS_EVERY = 600.0
 """Seconds before tables, and the facts about a user, are recorded again."""
 USER_FACTS = (Fact.USER_NAME, Fact.DEFAULT_ACCOUNT)
 OF_LUA = (Fact.DEFAULT_QOS, Fact.ASSOC_COMMENT, Fact.ASSOC_QOS)
 OF_PYTHON = (Fact.CHARGED_ACCOUNT, Fact.CHOSEN_QOS, Fact.ASSOC_COMMENT, Fact.ASSOC_QOS)
 """Facts about an association: that of the names in the request, and that which Slurm will find for the job."""
-
 PARTITION_OF_A_RECORD = ("alloc_partition", "part_ptr.name", "partition")
 
 
@@ -74,12 +71,14 @@ class Recording:
         if facts is not None:
             self._report(FACTS, facts.encode())
         now = time.time()
-        if self._rows and not now < page.rows_at <= now + ROWS_EVERY:  # further away: the clock has been put back
+        has_time = now < page.rows_at <= now + ROWS_EVERY  # further away: the clock has been put back
+        if self._rows and not has_time:
             page.rows_at = now + ROWS_EVERY
             self._record_rows(self._capture)
         return answer
 
     def _change(self, number: int) -> None:
+        """Begin the recording of a number, or end the present one: 0 is none."""
         self._number = number
         if self._capture is not None:
             self._followers.remove(self._follow)

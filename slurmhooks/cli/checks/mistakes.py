@@ -29,7 +29,6 @@ UNSET = frozenset({NO_VAL[32], NO_VAL[64]})
 """Smaller ones may be other numbers."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
-
 BUG = "this line is a bug if it runs"
 DOUBTFUL = ("Reject without a text", "use log.user()")
 """How the notes begin that are about no bug."""

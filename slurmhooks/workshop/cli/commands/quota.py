@@ -69,12 +69,13 @@ def command(user: str | None, account: str | None, group: str | None, sysconfdir
     slurmctld = connect(sysconfdir)
     views, asking = Views(slurmctld.tables), Asking(slurmctld.tables, slurmctld.query())
     jobs, cluster = views.table("jobs", asking), Cluster(lambda name: views.table(name, asking))
-    nothing: Any = SimpleNamespace(_release=views.job._release, _cluster=cluster, default_partition=None)
+    # What a quota asks of a request, although there is none.
+    no_request: Any = SimpleNamespace(_release=views.job._release, _cluster=cluster, default_partition=None)
     rows = []
     wanted = {"user": user, "account": account and in_records(account), "group": group}
     for rule in (rule for rule in rules if isinstance(rule, Quota)):
         try:
-            totals = rule.of_each(jobs, nothing)
+            totals = rule.of_each(jobs, no_request)
             if user and rule.per == "group":
                 wanted["group"] = group or _group_of(rule, user)
         except Reject as error:

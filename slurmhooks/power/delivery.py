@@ -78,7 +78,7 @@ class PowerDelivery(CallDelivery):
         if not is_late or frame.hook not in STARTS or record.segment.is_again:
             return False
         try:
-            return overtaken.are_off(self._keys(record), overtaken.states(self._ask))
+            return overtaken.are_off(map(str, self._keys(record)), overtaken.states(self._ask))
         except SlurmhooksError:
             return False
 

@@ -52,7 +52,7 @@ def of(package: str) -> str:
         native = os.path.join(os.path.dirname(package), "native")
     for kind, folder in (("python", package), ("native", native)):
         for name in sorted(_sources(folder)):
-            with open(os.path.join(folder, name), "rb") as file:
+            with open(f"{folder}/{name}", "rb", buffering=0) as file:
                 content = file.read()
             digest.update(f"{kind}/{name}\0{len(content)}\0".encode("utf-8", "surrogateescape"))
             digest.update(content)
@@ -67,7 +67,8 @@ def _sources(folder: str) -> Iterator[str]:
 
     for parent, folders, files in os.walk(folder, onerror=fail):
         folders[:] = [name for name in folders if name not in ("_native", "__pycache__", "workshop")]
-        yield from (os.path.relpath(os.path.join(parent, name), folder) for name in files if name.endswith(SUFFIXES))
+        inner = f"{parent}/"[len(folder) + 1 :]
+        yield from (inner + name for name in files if name.endswith(SUFFIXES))
 
 
 def misfit() -> str | None:

@@ -43,6 +43,12 @@ def commands_are_imported() -> None:
         importlib.import_module(module)
 
 
+@pytest.fixture(autouse=True)
+def sources_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compute the hash of the sources once for each test, and not again in each child."""
+    monkeypatch.setattr(identity, "here", cache(identity.here))
+
+
 class Call:
     """The command."""
 

@@ -139,9 +139,11 @@ def render(frozen: dict[str, bytes], packages: set[str]) -> str:
     arrays, rows = [], []
     for name, code in frozen.items():
         symbol = name.replace(".", "_")
-        lines = [", ".join(map(str, code[at : at + COLUMNS])) for at in range(0, len(code), COLUMNS)]
-        arrays.append(f"static const unsigned char {symbol}[] = {{\n    " + ",\n    ".join(lines) + ",\n};\n")
-        members = f'.name = "{name}", .code = {symbol}, .size = sizeof({symbol})'
+        lines = ["".join(map("\\{:03o}".format, code[at : at + COLUMNS])) for at in range(0, len(code), COLUMNS)]
+        # A text, which compilers read ten times as fast as a list of numbers.
+        text = "\n".join(f'    "{line}"' for line in lines)
+        arrays.append(f"static const unsigned char {symbol}[] =\n{text};\n")
+        members = f'.name = "{name}", .code = {symbol}, .size = sizeof({symbol}) - 1'
         rows.append(f"    {{{members}, .is_package = {int(name in packages)}}},\n")
     table = "const struct _frozen slurmhooks_frozen_modules[] = {\n" + "".join(rows) + "    {.name = NULL},\n};\n"
     return "\n".join(["#include <Python.h>\n", '#include "embed/frozen.h"\n', *arrays, table])

@@ -59,7 +59,7 @@ class Build:
     """The files of one flavour.
 
     ``sysconfdir`` is the folder of slurm.conf without SLURM_CONF. In ``malloc_core``, Python takes each object from
-    malloc().
+    malloc(); with sanitizers there is none.
     """
 
     flavour: Flavour
@@ -105,7 +105,12 @@ def build(flavour: Flavour) -> Build:
             shutil.rmtree(tree)
             run(command, environment)
             stamp.write_text(wanted)
-        run([ninja(), "-C", str(tree), "install"], environment)
+        # One process of a test session builds for all.
+        session, built = os.environ.get("PYTEST_XDIST_TESTRUNUID", ""), tree / "session"
+        if not session or not built.exists() or built.read_text() != session:
+            built.unlink(missing_ok=True)
+            run([ninja(), "-C", str(tree), "install"], environment)
+            built.write_text(session)
     cores = (tree / "libother_core.so", tree / "libmalloc_core.so")
     return Build(flavour, tree / "etc", tree / "plugins", tree / "fakehost", *cores, include, lua != "none")
 

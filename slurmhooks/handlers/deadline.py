@@ -39,8 +39,8 @@ or the job of scrun, because Slurm does not notice the end of these processes. I
 undone, because it becomes the user's program."""
 SWITCH = sys.getswitchinterval()
 """Seconds that a thread may hold the GIL while others wait for it."""
-LOAD = 60.0
-"""Seconds that loading hook files may take."""
+LOADING, LOAD = "loading the hook files", 60.0
+"""What takes time, and the seconds that it may take."""
 OPTION = 60.0
 """Seconds that the type and the checks of an option may take."""
 
@@ -90,27 +90,18 @@ class limit:  # noqa: N801 - used as a function
             sys.setswitchinterval(SWITCH)
 
 
-class loading(limit):  # noqa: N801 - used as a function
-    """Limits the time to load hook files. If the process ends meanwhile, the log names the file that was begun last."""
+def loading(ends: int = PROCESS) -> limit:
+    """Return the time limit of loading hook files."""
+    return limit(LOADING, LOAD, ends)
 
-    __slots__ = ()
 
-    def __init__(self, ends: int = PROCESS) -> None:
-        super().__init__("loading the hook files", LOAD, ends)
+def _begun(name: str) -> None:
+    """Let the log name the file that was begun last, if the process ends while hook files are loaded."""
+    native.describe(f"{LOADING} (last {visible(name)})")
 
-    def __enter__(self) -> None:
-        """Start the clock, and follow which file begins."""
-        super().__enter__()
-        loader.begun = self._begun
 
-    def __exit__(self, *exception: object) -> None:
-        """Stop the clock."""
-        loader.begun = None
-        super().__exit__(*exception)
-
-    def _begun(self, name: str) -> None:
-        if native is not None:
-            native.describe(f"{self._what} (last {visible(name)})")
+if native is not None:
+    loader.begun = _begun
 
 
 def _interrupt(number: int, frame: object) -> None:

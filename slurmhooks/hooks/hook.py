@@ -50,10 +50,17 @@ class Group:
         setattr(self, name, attribute)
         return attribute
 
+    def __repr__(self) -> str:
+        """Return the name as a hook file spells it."""
+        return self._path
+
     if not TYPE_CHECKING:
 
         def __call__(self, *arguments, **keywords):
-            """Raise an error that says how to name a hook: a group is no decorator."""
+            """Use ``hook.job_submit``, which is a decorator, too; or raise an error that says how to name a hook."""
+            hook = self._prefix.removesuffix(".")
+            if hook in HOOKS:
+                return Decorator(hook)(*arguments, **keywords)
             raise TypeError(f"{self._path} is not a decorator: name a hook, as in @{self._path}.{_first(self)}")
 
     def __dir__(self) -> list[str]:
@@ -61,14 +68,6 @@ class Group:
         start = self._prefix
         names = {name.removeprefix(start).partition(".")[0] for name in HOOKS if name.startswith(start)}
         return sorted(names | {name for name in vars(type(self)) if not name.startswith("_")})
-
-
-class JobSubmitHook(Decorator, Group):
-    """``hook.job_submit``; ``init`` and ``fini`` are called at the start and the end of a worker process."""
-
-    def __init__(self, hook: str) -> None:
-        Decorator.__init__(self, hook)
-        Group.__init__(self, repr(self), f"{hook}.")
 
 
 class SpankHooks(Group):
@@ -116,9 +115,9 @@ def _first(group: Group) -> str:
 
 
 def _all_hooks() -> Any:
-    """Return the group of all hooks; the groups that are more than names have classes of their own."""
+    """Return the group of all hooks, with those groups that are more than names."""
     hooks: Any = Group("hook", "")
-    hooks.job_submit = JobSubmitHook("job_submit")
+    hooks.job_submit = Group("hook.job_submit", "job_submit.")  # init and fini are called in a worker process
     hooks.spank = SpankHooks("hook.spank", "spank.")
     return hooks
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from slurmhooks.errors import HandlerError, Reject
-from slurmhooks.hooks.decorator import MARKS, Collection, Decorator
+from slurmhooks.hooks.decorator import MARKS, Collection
 from slurmhooks.hooks.hook import hook
 from slurmhooks.hooks.option import Option
 from slurmhooks.hooks.points import HOOKS
@@ -19,12 +19,11 @@ def made() -> Iterator[Collection]:
         yield collection
 
 
-def decorator(name: str) -> Decorator:
+def decorator(name: str) -> Any:
     """Return the decorator that a site spells ``hook.NAME``."""
     attribute: Any = hook
     for part in name.split("."):
         attribute = getattr(attribute, part)
-    assert isinstance(attribute, Decorator)
     return attribute
 
 

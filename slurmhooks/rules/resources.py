@@ -92,7 +92,7 @@ def exceeds(request: Request, amount: Amount, ceiling: int) -> bool:
 def _narrowed(request: Request, amount: Amount, ceiling: int) -> bool:
     """Set the maximum number of nodes with which a job stays below a ceiling; return whether there is one."""
     wanted = computing.asked_by(request.job, None)
-    if wanted.max_nodes is not None or max(wanted.named_nodes, wanted.featured_nodes) > 1:
+    if wanted.max_nodes is not None or wanted.chosen_nodes > 1:
         return False
     partitions = computing.partitions_of(request.job, None, nodes=True)
 

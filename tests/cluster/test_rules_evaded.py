@@ -57,6 +57,9 @@ TRIES = [
     Try(NODES, "-C 'a*2'"),
     Try(NODES, "-C '[a*2&c*1]'"),
     Try(NODES, "-n1 -C 'a*2'"),
+    Try(NODES, "-C 'a*1' -w n3"),  # which lacks the feature, so that both count
+    Try(PAIR, "-n1 -C 'a*2' -w n3"),
+    Try(NODES, "-N1 -C 'a*1' -w n1", plain=True),
     Try(NODES, "", environment="SBATCH_CONSTRAINT='a*2'"),
     Try(NODES, "-N1", update="Features=a*2"),
     Try(NODES, "-N1", update="NumNodes=1-2 Features=a*2"),

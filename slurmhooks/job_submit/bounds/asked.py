@@ -166,6 +166,11 @@ class Reading(NamedTuple):
     one_license: bool
 
     @property
+    def chosen_nodes(self) -> int:
+        """How many nodes Slurm takes because of names and features; named ones need not have the features."""
+        return self.named_nodes + self.featured_nodes
+
+    @property
     def needed_cpus(self) -> int:
         """How many CPUs in total Slurm looks for, besides those of tasks.
 

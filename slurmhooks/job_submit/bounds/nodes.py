@@ -89,10 +89,10 @@ class Nodes:
         else:
             needed = self._needed(least)
             # A job that spreads may get other nodes besides those with its features.
-            most = needed + asked.featured_nodes if asked.spread else max(needed, asked.featured_nodes)
+            most = max(needed + (asked.featured_nodes if asked.spread else 0), asked.chosen_nodes)
         computed = asked.stale_tasks or asked.ntasks_per_tres or asked.ntasks_per_node
         if asked.num_tasks and not computed and asked.needed_cpus <= asked.num_tasks * self.cpus_per_task:
-            most = min(most, max(asked.num_tasks, asked.named_nodes, asked.featured_nodes))
+            most = min(most, max(asked.num_tasks, asked.chosen_nodes))
         if asked.per_job.least and given is not None:
             most = min(most, asked.per_job.total)
         if self.partition.keeps_min_nodes:
@@ -213,7 +213,7 @@ class Nodes:
             least = self.tasks.least // per_gpu if self.asked.gpus_of_tasks else 0
             least = min(least, 1) if self.asked.update else least  # those of the tasks that the job had at submission
             # Each node with a feature, or a name, gives a GPU.
-            chosen = min(max(self.asked.featured_nodes, self.asked.named_nodes), self.nodes.limit)
+            chosen = min(self.asked.chosen_nodes, self.nodes.limit)
             types = {None: Range.of(least, max(self.tasks.limit // per_gpu, chosen))}
         if not self.whole:
             return types

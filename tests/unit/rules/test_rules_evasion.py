@@ -98,6 +98,9 @@ COUNTS = {
         *(Case("most = 1", {field: text}, "up to 2")
           for field in ("features", "prefer") for text in ("(a)*+2", "[a*+1&c*+1]", "[(a&b)*+1&c*1]")),
         *(Case("most = 1", {"features": f"a*{count}"}) for count in ("1", "+1", "0", "-2", "9" * 5000)),
+        *(Case("most = 1", {field: "a*1", "req_nodes": "n3", **more}, "up to 2")
+          for field in ("features", "prefer") for more in ({}, {"num_tasks": 1})),
+        Case("most = 1", {"features": "a*1", "req_nodes": "n3", "max_nodes": 1}),
     ],
     "licenses": [
         *(Case("most = { a = 9 }", {"licenses": f"a{count}"}, "at most 9 of a")

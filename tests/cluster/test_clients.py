@@ -159,6 +159,14 @@ with LocalTransport() as transport:
     scheduler.set_transport(transport)
     print("RESULT", scheduler.submit_job(os.getcwd(), "job.sh"))
 """,
+    "ipyparallel": """
+import ipyparallel
+cluster = ipyparallel.Cluster(n=1, engine_launcher_class="slurm")
+cluster.config.SlurmEngineSetLauncher.batch_template = "#!/bin/sh\\n#SBATCH --project-code=X1\\n{program_and_args}"
+cluster.start_cluster_sync()
+print("RESULT", list(cluster.engines))
+cluster.stop_cluster_sync()
+""",
     "batchspawner": """
 import asyncio, os
 from types import SimpleNamespace

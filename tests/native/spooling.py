@@ -4,7 +4,6 @@
 import subprocess
 from pathlib import Path
 
-from slurmhooks.jobcomp.frames import Frame, frames, key_of
 from slurmhooks.jobcomp.segment import Record
 from slurmhooks.jobcomp.spool import Spool
 from tests.native.building import PLAIN
@@ -64,9 +63,3 @@ def deliver(spool: Spool, count: int | None = None) -> list[int]:
     for record in taken:
         record.segment.note(record, "done")
     return [record.frame.job_id for record in taken]
-
-
-def found_in(data: bytes) -> list[Frame]:
-    """Return the frames of a segment."""
-    key = key_of(data)
-    return list(frames(data, key)) if key else []

@@ -15,7 +15,7 @@ import pytest
 from slurmhooks.jobcomp.spool import Spool
 from tests.native.building import PLAIN, preloaded
 from tests.native.conftest import built
-from tests.native.spooling import LIMIT, Writer, deliver, found_in, jobs, read
+from tests.native.spooling import LIMIT, Writer, deliver, jobs, read
 
 Start = Callable[..., Writer]
 
@@ -63,38 +63,6 @@ def read_when_there(folder: Path, writer: Writer) -> Spool:
     """Append a first record, and read the spool."""
     assert writer.append(1)
     return read(folder)
-
-
-def test_a_frame_that_was_torn_anywhere_is_none(folder: Path, start: Start) -> None:
-    """If a segment is cut off after any byte, readers find the complete records before that byte, and no others."""
-    writer = start()
-    for job_id in (1, 2, 3):
-        assert writer.append(job_id, 40)
-    writer.end()
-    (segment,) = folder.glob("*.spool")
-    data = segment.read_bytes()
-    whole = found_in(data)
-    assert [frame.job_id for frame in whole] == [1, 2, 3]
-    for size in range(len(data)):
-        expected = [frame for frame in whole if frame.start + frame.size <= size]
-        assert found_in(data[:size]) == expected, size
-
-
-def test_damage_ends_with_its_record(folder: Path, start: Start) -> None:
-    """If any byte of a segment is damaged, at most the record that contains the byte is lost."""
-    writer = start()
-    for job_id in (1, 2, 3):
-        assert writer.append(job_id, 41)
-    writer.end()
-    (segment,) = folder.glob("*.spool")
-    data = bytearray(segment.read_bytes())
-    whole = found_in(bytes(data))
-    for place in range(len(data)):
-        data[place] ^= 0x55
-        found = found_in(bytes(data))
-        data[place] ^= 0x55
-        hit = [frame for frame in whole if frame.position <= place < frame.start + frame.size]
-        assert found == [frame for frame in whole if frame not in hit] or found == whole, place
 
 
 def test_a_new_process_goes_on_behind_a_torn_record(folder: Path, start: Start) -> None:
@@ -377,26 +345,3 @@ def test_a_segment_that_is_removed_before_it_is_locked(
     writer = start()
     assert writer.append(1)
     assert jobs(read(folder)) == [1]
-
-
-def test_a_text_that_looks_like_a_record(tmp_path: Path, folder: Path, start: Start) -> None:
-    """If a segment is cut off after any byte, no text of a user is read as a record.
-
-    The text has the whole spool of another slurmctld, at each alignment.
-    """
-    other = Writer(tmp_path / "other")
-    assert other.append(4242, 10)
-    other.end()
-    (segment,) = (tmp_path / "other").glob("*.spool")
-    text = tmp_path / "text"
-    text.write_bytes(b"".join(bytes(8 + shift) + segment.read_bytes() for shift in range(8)))
-    writer = start()
-    for job_id in (1, 2, 3):
-        assert writer.append(job_id, f"@{text}")
-    writer.end()
-    (segment,) = folder.glob("*.spool")
-    data = segment.read_bytes()
-    whole = found_in(data)
-    assert [frame.job_id for frame in whole] == [1, 2, 3]
-    for size in range(len(data)):
-        assert found_in(data[:size]) == [frame for frame in whole if frame.start + frame.size <= size], size

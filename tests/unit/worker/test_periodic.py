@@ -54,35 +54,24 @@ def test_a_timer_is_not_left() -> None:
             end.close()
 
 
-def test_when_it_ended_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next process learns when this one ended, which may be long before it begins, and what is left stays."""
+@pytest.mark.parametrize("kind", [STARTING, IDLE, BUSY])
+def test_its_end_is_noted(monkeypatch: pytest.MonkeyPatch, kind: int) -> None:
+    """The next process learns when this one ended, which may be long before it begins, and what is left stays.
+
+    One that ended while no rule ran would do so again at once: it is started ever more rarely.
+    """
     ours, theirs = socket.socketpair()
     rules = periodic.Periodic(SimpleNamespace(), 1, ours)
     rules._reached.write({"next": 1, "began": 5.0})
-    rules._pid = os.fork()
-    if not rules._pid:
-        os._exit(0)
     monkeypatch.setattr(time, "time", lambda: 8.0)
-    rules._forget("")
-    assert rules._reached.read() == {"next": 1, "began": 5.0, "ended": 8.0}
-    rules.finish(at_once=False)
-    for end in (ours, theirs):
-        end.close()
-
-
-@pytest.mark.parametrize("kind", [STARTING, IDLE, BUSY])
-def test_only_a_rule_may_end_it_without_a_pause(kind: int) -> None:
-    """A process that ends while no rule runs would end again at once, and is started ever more rarely."""
-    ours, theirs = socket.socketpair()
-    rules = periodic.Periodic(SimpleNamespace(), 1, ours)
     for _ in range(2):
         rules._pid = os.fork()
         if not rules._pid:
             os._exit(0)
         rules._page.write(kind, 1)
         rules._forget("")
-    assert rules._backoff.failures == (0 if kind == BUSY else 2)
-    assert rules._backoff.is_over == (kind == BUSY)
+    assert rules._reached.read() == {"next": 1, "began": 5.0, "ended": 8.0}
+    assert (rules._backoff.failures, rules._backoff.is_over) == ((0, True) if kind == BUSY else (2, False))
     rules.finish(at_once=False)
     for end in (ours, theirs):
         end.close()

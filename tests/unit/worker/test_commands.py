@@ -87,11 +87,29 @@ def without_descriptors(served: commands.Commands, asked: commands.Command) -> N
         served.answer(asked, {})
 
 
-@pytest.mark.parametrize("fault", [end, without_descriptors])
-def test_a_supervisor_that_does_not_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Callable[[commands.Commands, commands.Command], None]
+def serve_another(served: commands.Commands, asked: commands.Command) -> None:
+    """Serve what was being loaded when the command came, and then what is loaded after that."""
+    served.served(1)
+    served.loading(2)
+    served.served(2)
+
+
+@pytest.mark.parametrize(
+    ("request_", "act", "answer"),
+    [
+        (f"{commands.PREPARE}0123456789abcdef", end, {"findings": [commands.SILENT]}),
+        (f"{commands.PREPARE}0123456789abcdef", without_descriptors, {"findings": [commands.SILENT]}),
+        (commands.SERVE, serve_another, {"generation": 2}),
+    ],
+)
+def test_what_a_command_is_told(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request_: str,
+    act: Callable[[commands.Commands, commands.Command], None],
+    answer: dict[str, object],
 ) -> None:
-    """What a supervisor says nothing about is not accepted by it."""
+    """What a supervisor says nothing about is not accepted by it; what serves began to load after the command."""
     (tmp_path / "slurm.conf").write_text("")
     monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
     served = commands.Commands()
@@ -102,11 +120,11 @@ def test_a_supervisor_that_does_not_answer(
         while not asked:
             ready, _, _ = select.select(served.sockets, [], [])
             asked = served.ready({each.fileno() for each in ready})
-        fault(served, asked[0])
+        act(served, asked[0])
 
     thread = threading.Thread(target=serve)
     thread.start()
-    answers = commands.ask(f"{commands.PREPARE}0123456789abcdef", str(tmp_path), os.getuid(), PATIENCE)
+    answers = commands.ask(request_, str(tmp_path), os.getuid(), PATIENCE)
     thread.join()
     served.close()
-    assert answers == [{"findings": [commands.SILENT]}]
+    assert answers == [answer]

@@ -176,6 +176,14 @@ def test_numbers_are_one_question(table: Callable[..., Table[Any, Any]]) -> None
         found.where(nam="a")
 
 
+def test_what_was_chosen_stays(table: Callable[..., Table[Any, Any]]) -> None:
+    """Without slurmctld's locks, the rows that a handler has chosen are fetched before some of them go."""
+    known = jobs(3)
+    chosen = table(Slurmctld(known), steady=False).where(user_id=1000)
+    del known.structs[2]  # type: ignore[attr-defined]
+    assert (len(chosen), [row.job_id for row in chosen]) == (3, [1, 2, 3])
+
+
 def test_nodes_of_a_partition(table: Callable[..., Table[Any, Any]]) -> None:
     """A condition on the partitions of nodes is met by those that are in one; the kit agrees with what workers do."""
     nodes = fake_nodes(

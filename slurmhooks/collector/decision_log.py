@@ -18,12 +18,14 @@ from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+import structlog
+
 from slurmhooks.collector import json_lines
 from slurmhooks.handlers.dispatch import UNTIL
 from slurmhooks.log import log
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, MutableMapping
 
     from slurmhooks.collector.checked import Decision
 
@@ -184,6 +186,11 @@ class DecisionLog:
         self._users = UserNames()
         self._file: _File | None = None
         self._second, self._clock = 0, ("", "")
+        self._lines = structlog.wrap_logger(
+            structlog.ReturnLogger(),
+            processors=[self._stamp, structlog.processors.JSONRenderer(_line)],
+            context_class=dict,
+        )
         self.order(orders)
 
     def order(self, orders: dict[str, Any]) -> None:
@@ -215,15 +222,16 @@ class DecisionLog:
 
     def _add(self, event: str, seconds: float, content: Mapping[str, Any]) -> None:
         if self._file is not None:
-            self._file.add(self._line(event, seconds, content))
+            self._file.add(self._lines.msg(event, time=seconds, content=content))
 
     def _gap(self, count: int) -> bytes:
-        return self._line("dropped", time.time(), {"count": count})
+        line: bytes = self._lines.msg("dropped", time=time.time(), content={"count": count})
+        return line
 
-    def _line(self, event: str, seconds: float, content: Mapping[str, Any]) -> bytes:
-        """Return a line, which begins with its time and its event, whatever was reported as such."""
-        first = {"time": self._time(seconds), "event": event}
-        return json_lines.encode({**first, **content, **first}) + b"\n"
+    def _stamp(self, _logger: object, _method: str, line: MutableMapping[str, Any]) -> Mapping[str, Any]:
+        """Begin a line with its time and its event, whatever was reported as such; a processor of structlog."""
+        first = {"time": self._time(line["time"]), "event": line["event"]}
+        return {**first, **line["content"], **first}
 
     def _time(self, seconds: float) -> str:
         """Return a time in ISO format, in milliseconds and with the offset of the local time zone.
@@ -255,6 +263,11 @@ class DecisionLog:
         if self._file is not None:
             self._file.flush()
             self._file.close()
+
+
+def _line(content: dict[str, Any], **_: object) -> bytes:
+    """Return the line for a content; structlog's renderer adds arguments of the json module."""
+    return json_lines.encode(content) + b"\n"
 
 
 def _unremarkable(decision: Decision) -> bool:

@@ -284,7 +284,7 @@ def test_requests_without_an_answer(running: Collector, lines: Lines) -> None:
 
 
 def test_lines_are_json_that_begins_with_time_and_event(tmp_path: Path) -> None:
-    """The bytes of a line depend on the content alone: compact JSON in ASCII, time and event first."""
+    """structlog makes a line of bytes that depend on the content alone: compact JSON in ASCII, time and event first."""
     log = decision_log.DecisionLog(orders(tmp_path / "log" / "job_submit.jsonl"))
     content = {"id": "57dad26a", "text": "\x9b \udc80", "numbers": [1, 2.5], "event": "unserved", "time": 1800000000.25}
     log.event(content)

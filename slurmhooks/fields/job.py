@@ -230,8 +230,7 @@ class JobFields:
                                 lua=NO_LUA)  # fmt: skip
     het_job_offset = Number(32, "Number of the component of a heterogeneous job, from 0; also 0 for jobs of scrontab.",
                             writable=False, lua=R, in_updates=0)  # fmt: skip
-    interactive = Computed(bool, "Whether srun or salloc asks for the job, or for the job that an update changes; or "
-                           "another program that names a port on which it waits, although it may send a script.",
+    interactive = Computed(bool, "Whether srun, salloc or the like asks for the job, or for that of an update.",
                            private=False, lua=NO_LUA)  # fmt: skip
     job_id = Number(32, "Job id, in updates.", member=("job_id", "step_id.job_id"), writable=False, lua=NO_LUA)
     job_id_str = Text("Job id, in updates, as the user wrote it.", writable=False, lua=NO_LUA, secret=None)

@@ -26,7 +26,6 @@ FOLDERS = (".", "hooks", "files", "handlers", "config", "site", "spank", "cli_fi
 """The packages of slurmhooks that an embedded interpreter imports."""
 WITHOUT_DOCSTRINGS = 2
 """For ``compile()``: without docstrings and assertions."""
-COLUMNS = 24
 OWN = tuple(f"_slurmhooks_{point}" for point in ("spank", "cli_filter", "scrun", "node"))
 """The compiled modules, in the folder of the core library, which is the first of the search path."""
 ANNOTATED = ("slurmhooks.node.checks",)
@@ -135,14 +134,12 @@ def loaders(paths: str) -> dict[str, bytes]:
 
 
 def render(frozen: dict[str, bytes], packages: set[str]) -> str:
-    """Return the C source: an array for each module, and the table of modules."""
+    """Return the C source: a text for each module, which compilers read faster than numbers, and the table of all."""
     arrays, rows = [], []
     for name, code in frozen.items():
         symbol = name.replace(".", "_")
-        lines = ["".join(map("\\{:03o}".format, code[at : at + COLUMNS])) for at in range(0, len(code), COLUMNS)]
-        # A text, which compilers read ten times as fast as a list of numbers.
-        text = "\n".join(f'    "{line}"' for line in lines)
-        arrays.append(f"static const unsigned char {symbol}[] =\n{text};\n")
+        text = "".join(map("\\{:03o}".format, code))
+        arrays.append(f'static const unsigned char {symbol}[] = "{text}";\n')
         members = f'.name = "{name}", .code = {symbol}, .size = sizeof({symbol}) - 1'
         rows.append(f"    {{{members}, .is_package = {int(name in packages)}}},\n")
     table = "const struct _frozen slurmhooks_frozen_modules[] = {\n" + "".join(rows) + "    {.name = NULL},\n};\n"

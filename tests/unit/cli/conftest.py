@@ -36,16 +36,11 @@ adapter_of = cache(TypeAdapter)
 """Returns what checks documents of a class; it takes long to make."""
 
 
-@pytest.fixture(scope="session", autouse=True)
-def commands_are_imported() -> None:
-    """Import what commands import late: each child in which they load hook files would import it again."""
+@pytest.fixture(autouse=True)
+def children_repeat_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Import what commands import late, and compute the hash of the sources once: they load hook files in children."""
     for module in IMPORTED:
         importlib.import_module(module)
-
-
-@pytest.fixture(autouse=True)
-def sources_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compute the hash of the sources once for each test, and not again in each child."""
     monkeypatch.setattr(identity, "here", cache(identity.here))
 
 

@@ -6,6 +6,7 @@ One thread walks through the folders; the same thread and its helpers copy the f
 
 from __future__ import annotations
 
+import errno
 import fnmatch
 import os
 import queue
@@ -75,6 +76,8 @@ class TreeCopy(Walk):
         self.copied_at = 0
         self.originals: Mapping[str, int] = {}
         self.keeps_top = False
+        self.returns = False
+        """Whether the source is a copy of the target that a container may have changed."""
         self.cancelled = cancelled
         self.copier = Copier(source, target, self._between_chunks)
         self.copier.chunk = CHUNK
@@ -278,7 +281,14 @@ class Finish(Walk):
         """Copy the properties of the original folder when everything in it is done."""
         status = os.fstat(folder.fds[1])
         if (parent is not None or not self._copy.keeps_top) and self._may_change(folder, status):
-            contents.copy_properties(folder.fds[0], folder.fds[1], self._copy.visited[folder.path][0])
+            try:
+                contents.copy_properties(folder.fds[0], folder.fds[1], self._copy.visited[folder.path][0])
+            except OSError as error:
+                # In a mount, the container could not have changed such a folder either.
+                others = error.errno == errno.EPERM and status.st_uid != os.geteuid()
+                if not self._copy.returns or not (others or error.errno == errno.EROFS):
+                    raise
+                log.verbose("owner and mode stay as they are: %r", os.path.join(self.shown, folder.path))
         self._copy.inodes[folder.path] = status.st_ino
 
     def _may_change(self, folder: Folder, status: os.stat_result) -> bool:

@@ -116,6 +116,7 @@ def copy_opened_tree(
     copy.copied_at = copied_at
     copy.without = without
     copy.originals = originals or {}
+    copy.returns = originals is not None
     copy.keeps_top = originals is not None and originals.get("") != os.fstat(source).st_ino
     copy.copy(source, target, _workers())
     return copy.inodes

@@ -16,6 +16,7 @@ from slurmhooks.scrun import binds as binds_module
 from slurmhooks.scrun import oci
 from slurmhooks.scrun.errors import StagingError
 from slurmhooks.workshop.testing.anchor import FakeAnchor
+from tests.unit.scrun.test_scrun_like_cp import NOBODY, as_nobody
 
 PROJECT = Path(__file__).resolve().parents[3]
 
@@ -204,6 +205,35 @@ def test_the_example_returns_changes(host: Path, tmp_path: Path) -> None:
     assert (host / "both").read_text() == "of the container"
     assert (bundle / "rootfs" / "b").exists()
     assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root can make folders of other users")
+def test_folders_of_other_users(public_path: Path) -> None:
+    """Folders of other users keep owner, mode and times, as below a mount; files that may be made there come back."""
+    shared, fixed, own = folders = [public_path / name for name in ("shared", "fixed", "own")]
+    for folder in folders:
+        (folder / "inner").mkdir(parents=True)
+    shared.chmod(0o1777)
+    for path in (public_path, public_path / "rootfs", own, own / "inner"):
+        os.chown(path, NOBODY, NOBODY)
+    made = config(*((folder, f"/{folder.name}") for folder in folders))
+
+    def container() -> None:
+        binds = scrun.copy_binds(made, str(public_path / "rootfs"))
+        for number in (0, 2):
+            (copied(made, number) / "new").write_text("new")
+            (copied(made, number) / "inner").chmod(0o700)
+        scrun.return_binds(binds, str(public_path / "rootfs"))
+
+    as_nobody(container)
+    assert [(folder / "new").exists() for folder in folders] == [True, False, True]
+    status = [path.stat() for path in (shared, shared / "inner", fixed, own / "inner")]
+    assert [(one.st_uid, one.st_mode & 0o7777) for one in status] == [
+        (0, 0o1777),
+        (0, 0o755),
+        (0, 0o755),
+        (NOBODY, 0o700),
+    ]
 
 
 def test_a_bind_of_nothing(tmp_path: Path) -> None:

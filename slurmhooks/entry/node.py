@@ -55,7 +55,7 @@ def _run(manifest: bytes | None) -> int:
     if loaded is None:
         return FAILED
     checks, settings = verdict.of_node(loaded[0], name), loaded[1]
-    file = StateFile(name)
+    file = StateFile(slurm_conf.name_here(name))
     state = NodeMemory()
     try:
         if not file.lock():

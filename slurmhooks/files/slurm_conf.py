@@ -32,10 +32,27 @@ def directory() -> str:
     if conf:
         # Relative to the current folder, as in Slurm; daemons change it later.
         return (conf if conf.startswith("/") else f"{posix.getcwd()}/{conf}").rpartition("/")[0] or "/"
-    built_for = sys._xoptions.get("slurmhooks_sysconfdir")
-    folder = built_for if isinstance(built_for, str) else "/etc/slurm"
+    folder = _built_for()
     is_received = not _has_one(folder) and _has_one(RECEIVED)
     return RECEIVED if is_received else folder
+
+
+def name_here(node: str) -> str:
+    """Return a name for files about a node that no node of another cluster has on this machine.
+
+    The folder of slurm.conf tells clusters apart; nothing is added for the one that the plugins were built for.
+    """
+    folder = directory()
+    if folder == _built_for():
+        return node
+    from zlib import crc32
+
+    return f"{node}@{crc32(folder.encode(errors='surrogateescape')):08x}"
+
+
+def _built_for() -> str:
+    folder = sys._xoptions.get("slurmhooks_sysconfdir")
+    return folder if isinstance(folder, str) else "/etc/slurm"
 
 
 def _has_one(folder: str) -> bool:

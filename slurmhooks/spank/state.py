@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from slurmhooks.errors import ConfigError, SpankError
+from slurmhooks.files import slurm_conf
 from slurmhooks.handlers.view import OfACall
 from slurmhooks.log import log
 from slurmhooks.spank.calls import STATE, STATE_WRITE
@@ -237,7 +238,7 @@ class LineState:
                 raise OSError("SLURMD_NODENAME is not set in this process")
             job = calls.ffi.new("uint32_t *")
             calls.get_item("S_JOB_ID", STATE, job, calls.ffi.NULL)
-            file = StateFile(node, job[0], self._words)
+            file = StateFile(slurm_conf.name_here(node), job[0], self._words)
             if calls.callback != "job_prolog":  # begins the state
                 file.find(_lines)
             self.file = file

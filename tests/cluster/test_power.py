@@ -140,7 +140,7 @@ HealthCheckInterval=3000
 CHECK = """
 from slurmhooks import Reject, hook
 
-@hook.node.health_check
+@hook.node.health_check(nodes="n[1-2]")
 def sick(node):
     raise Reject("sick")
 """

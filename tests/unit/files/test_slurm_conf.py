@@ -70,3 +70,15 @@ def test_a_node_without_a_slurm_conf(
     monkeypatch.setitem(sys._xoptions, "slurmhooks_sysconfdir", str(tmp_path / "built"))
     monkeypatch.setattr(slurm_conf, "RECEIVED", str(tmp_path / "received"))
     assert slurm_conf.directory() == str(tmp_path / expected)
+
+
+def test_nodes_of_two_clusters_on_a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nodes of one name have files of different names, and a machine of one cluster has the plain name."""
+    monkeypatch.setitem(sys._xoptions, "slurmhooks_sysconfdir", "/etc/slurm")
+    names = []
+    for conf in ("/etc/slurm/slurm.conf", "/etc/slurmb/slurm.conf", "/etc/slurmc/slurm.conf"):
+        monkeypatch.setenv("SLURM_CONF", conf)
+        names.append(slurm_conf.name_here("n1"))
+        assert slurm_conf.name_here("n1") == names[-1] != slurm_conf.name_here("n2")
+    assert names[0] == "n1"
+    assert len(set(names)) == len(names)

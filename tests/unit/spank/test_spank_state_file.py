@@ -6,12 +6,15 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slurmhooks.handlers.registry import Registry
+from slurmhooks.spank.state import LineState
 from slurmhooks.spank.state_file import StateFile, decoded, encoded, frozen, key_before, key_of
 
 values = st.recursive(
@@ -211,3 +214,18 @@ def test_a_file_after_an_edit(tmp_path: Path) -> None:
     new.remove()
     new.begin()
     assert (old.read(), new.read()) == (None, {})
+
+
+def test_jobs_of_two_clusters_on_a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job of the same id on a node of the same name has another file if its slurm.conf is elsewhere."""
+    calls: Any = SimpleNamespace(
+        callback="job_prolog",
+        process_variable=lambda _: "n1",
+        ffi=SimpleNamespace(new=lambda _: [7], NULL=None),
+        get_item=lambda *_: None,
+    )
+    names = set()
+    for folder in ("/etc/slurm", "/etc/slurmb"):
+        monkeypatch.setenv("SLURM_CONF", f"{folder}/slurm.conf")
+        names.add(str(LineState((), Registry((), ())).open(calls)))
+    assert len(names) == 2

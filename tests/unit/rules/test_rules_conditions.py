@@ -91,6 +91,14 @@ MET: list[tuple[str, dict[str, Any], bool]] = [
     ('updates = "only"', {}, False),
 ]
 """Conditions, a job, and whether it meets them."""
+OTHERS = "".join(
+    f'[[rule]]\nname = "{number}"\nrule = "forbid"\nfield = "nice"\n{keys}\n'
+    for number, keys in enumerate((
+        'any = [{ features = ["nosuch"] }]', 'where = { comment = "nosuch" }', 'partitions = ["nosuch"]',
+        'accounts = ["nosuch"]', 'features = ["nosuch"]',
+    ))
+)  # fmt: skip
+"""Rules that are for no job of these tests."""
 FORBID = {
     "forbid": [
         Case(f'field = "nice"\n{keys}', {"nice": 5, **fields}, NO if met else None) for keys, fields, met in MET
@@ -146,8 +154,11 @@ UPDATES = {
 
 @pytest.mark.parametrize(("rule", "case"), parameters(FORBID) + parameters(UPDATES))
 def test_for_whom_a_rule_is(rules: Rules, rule: str, case: Case) -> None:
-    """A rule is for the jobs that meet its conditions, also after an update that makes a job one of them."""
-    case.show(rules(case.toml(rule)))
+    """A rule is for the jobs that meet its conditions, also after an update that makes a job one of them.
+
+    That rules before it are for other jobs means nothing for it.
+    """
+    case.show(rules(OTHERS + case.toml(rule)))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 """The supervisor without slurmctld; with the client in C, see tests/native/test_workers.py."""
 
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from slurmhooks.processes.control import Message
 from slurmhooks.wire.protocol import Availability, Control
 from slurmhooks.worker import commands
 from tests.native.workers import PATIENCE, below, wait_for
-from tests.unit.worker.supervisors import HURRIED, Supervisor
+from tests.unit.worker.supervisors import GENERATION, HURRIED, Supervisor
 
 pytestmark = pytest.mark.slow
 
@@ -180,6 +181,16 @@ def test_what_is_not_in_force_decides_nothing(supervisor: Supervisor, tmp_path: 
     supervisor.receive(Control.DIED)  # its channel was closed
     supervisor.send(Message(Control.RELEASED, worker.generation, worker.pid))
     assert supervisor.receive(Control.UNAVAILABLE).pid == Availability.REJECT
+
+
+def test_a_generation_that_is_stopped(supervisor: Supervisor) -> None:
+    """A worker may stop the generation that would replace it, which is then replaced itself."""
+    supervisor.put()
+    supervisor.start()
+    first = supervisor.receive(Control.SERVING)
+    (generation,) = (each for each in below(supervisor.pid, GENERATION) if each.parent == supervisor.pid)
+    os.kill(generation.pid, signal.SIGSTOP)
+    assert supervisor.receive(Control.SERVING).generation > first.generation
 
 
 def test_a_child_that_cannot_begin(supervisor: Supervisor) -> None:

@@ -125,11 +125,7 @@ class Request(Filled):
     @property
     def interactive(self) -> set[bool]:
         """Whether the job comes from srun or salloc; both if a submission may become either."""
-        known: set[bool] = self._once("interactive", self._interactive)
-        return known
-
-    def _interactive(self) -> set[bool]:
-        value = bool(self.job.interactive)
+        value = bool(self._once("interactive", lambda: self.job.interactive))
         return {value, value and (self.modify or not may_be_batch(self.job))}
 
     @property

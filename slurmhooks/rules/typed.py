@@ -81,14 +81,9 @@ def _dependencies(text: str) -> list[str]:
     ]
 
 
-def _tres(text: str) -> list[str]:
-    """Return TRES with their numbers."""
-    return [str(each) for each in TresList.parse(text)]
-
-
 TRES_FIELDS = frozenset(name for name, row in ROWS.items() if isinstance(row, Tres))
 SEPARATED: dict[str, Callable[[str], Sequence[str]]] = {
-    **dict.fromkeys(TRES_FIELDS, _tres),
+    **dict.fromkeys(TRES_FIELDS, lambda text: list(map(str, TresList.parse(text)))),
     **dict.fromkeys(("acctg_freq", "mail_user", "network"), _parts),
     "dependency": _dependencies,
     "licenses": _licenses,

@@ -37,8 +37,7 @@ static int conf_folder(char *folder)
     const char *conf = getenv("SLURM_CONF");
 
     if (!conf || !*conf) {
-        bool is_received =
-            access(SLURMHOOKS_SYSCONFDIR "/slurm.conf", F_OK) && !access(RECEIVED "/slurm.conf", F_OK);
+        bool is_received = access(SLURMHOOKS_SYSCONFDIR "/slurm.conf", F_OK) && !access(RECEIVED "/slurm.conf", F_OK);
         strcpy(folder, is_received ? RECEIVED : SLURMHOOKS_SYSCONFDIR);
         return 0;
     }

@@ -62,13 +62,14 @@ class PowerDelivery(CallDelivery):
 
     def _arguments(self, record: Record) -> dict[str, object] | str:
         call = _call(record)
-        if self._is_too_late(record):
+        names = self._expand(call.nodes)
+        if self._is_too_late(record, names):
             return f"Slurm no longer starts {call.nodes}"
-        nodes = PowerNodes(call.nodes, self._expand(call.nodes), self._ask)
+        nodes = PowerNodes(call.nodes, names, self._ask)
         jobs = tuple(ResumeJob.of(job) for job in call.jobs)
         return {"nodes": nodes, "jobs": jobs, "features": call.features}
 
-    def _is_too_late(self, record: Record) -> bool:
+    def _is_too_late(self, record: Record, names: tuple[str, ...]) -> bool:
         """Tell whether a call would start machines that Slurm no longer waits for; a command may ask for that.
 
         They might run for ever: Slurm has stopped their nodes, and need not do it again.
@@ -78,7 +79,7 @@ class PowerDelivery(CallDelivery):
         if not is_late or frame.hook not in STARTS or record.segment.is_again:
             return False
         try:
-            return overtaken.are_off(map(str, self._keys(record)), overtaken.states(self._ask))
+            return overtaken.are_off(names, overtaken.states(self._ask))
         except SlurmhooksError:
             return False
 

@@ -13,6 +13,7 @@ from slurmhooks.handlers.registry import Registry
 from slurmhooks.rules import asking, source
 from slurmhooks.rules.catalogue import RULES
 from slurmhooks.testing import FakeJob, FakeRecord, Result, run
+from tests.cluster.turns import moved
 from tests.unit.rules.test_rules_messages import REQUESTS
 
 pytestmark = pytest.mark.slow
@@ -37,6 +38,13 @@ KEYS = [
                         ("qos", ("Normal", "long")))
     for name in names
 ]  # fmt: skip
+FIRST = ("debug", "gpu", "Physics", "Normal")
+SOME = pytest.mark.parametrize(
+    "selections",
+    [[key for key in KEYS if key[2] in FIRST], *moved([key for key in KEYS if key[2] not in FIRST])],
+    ids=["some", "others"],
+)
+"""`make test` has two partitions, an account and a QOS: all values go the same way."""
 SUBMISSIONS: list[tuple[dict[str, Any], dict[str, set[str]]]] = [
     ({}, {"partition": {"debug"}, "account": {"physics"}, "qos": {"normal"}}),
     ({"partition": "", "account": "", "qos": ""}, {"partition": {"debug"}, "account": {"physics"}, "qos": {"normal"}}),
@@ -97,10 +105,13 @@ SUBMIT = [(name, *case) for name in REQUESTS for case in plain(name, modify=Fals
 MODIFY = [(name, *case) for name in REQUESTS for case in plain(name, modify=True)]
 
 
+@SOME
 @pytest.mark.parametrize(("name", "keys", "fields"), SUBMIT, ids=[name for name, *_ in SUBMIT])
-def test_submissions(tmp_path: Path, name: str, keys: str, fields: dict[str, Any]) -> None:
+def test_submissions(
+    tmp_path: Path, name: str, keys: str, fields: dict[str, Any], selections: list[tuple[str, str, str]]
+) -> None:
     """A rule for a partition, account or QOS acts on exactly the jobs that Slurm would put there."""
-    for selection, kind, value in KEYS:
+    for selection, kind, value in selections:
         made = made_of(tmp_path, name, keys, selection)
         for named, chosen in SUBMISSIONS:
             if kind not in chosen or named.get(OWN.get(name, "")) or (name in CHOSEN and "reservation" in named):
@@ -111,10 +122,13 @@ def test_submissions(tmp_path: Path, name: str, keys: str, fields: dict[str, Any
             assert acts(result) == (value.lower() in chosen[kind]), (selection, named, result)
 
 
+@SOME
 @pytest.mark.parametrize(("name", "keys", "fields"), MODIFY, ids=[name for name, *_ in MODIFY])
-def test_updates(tmp_path: Path, name: str, keys: str, fields: dict[str, Any]) -> None:
+def test_updates(
+    tmp_path: Path, name: str, keys: str, fields: dict[str, Any], selections: list[tuple[str, str, str]]
+) -> None:
     """In an update, what it sets counts, else what the job has; for guard_updates both do."""
-    for selection, kind, value in KEYS:
+    for selection, kind, value in selections:
         made = made_of(tmp_path, name, keys, selection)
         for named, chosen in UPDATES:
             if kind not in chosen or named.get(OWN.get(name, "")):

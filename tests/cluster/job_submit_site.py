@@ -25,11 +25,11 @@ FOLDER = "/var/tmp/told"
 """The folder for records of handlers, which everybody may write."""
 
 PREAMBLE = f"""\
-import json, os
+import fcntl, json, os
 from slurmhooks import Reject, hook, log
-
 def tell(**what):
     with open("{FOLDER}/told", "a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
         file.write(json.dumps(what) + "\\n")
 
 """
@@ -110,8 +110,9 @@ class Site:
         return [json.loads(line)["event"] for line in text.splitlines()]
 
     def told(self) -> list[dict[str, Any]]:
-        """Return the records of handlers, and remove them."""
-        done = self.cluster.root("sh", "-c", f"cat {FOLDER}/told && rm {FOLDER}/told")
+        """Return the records of handlers, and remove them; the lock keeps one that is written meanwhile."""
+        file = f"{FOLDER}/told"
+        done = self.cluster.root("sh", "-c", f"[ ! -e {file} ] || flock {file} sh -c 'cat {file} && : >{file}'")
         return [json.loads(line) for line in done.stdout.splitlines()]
 
 

@@ -224,7 +224,9 @@ def test_texts_beside_slurms_lua(site: Site) -> None:
     """What users read of handlers comes after the texts of Slurm's own plugin lua, which replaces what came before."""
     site.hooks("@hook.job_submit\ndef told(): log.user('of a handler')\n")
     script = "function slurm_job_submit() slurm.log_user('of lua') return 0 end\nslurm_job_modify = slurm_job_submit\n"
-    site.cluster.put(script, "/etc/slurm/job_submit.lua")
+    file = "/etc/slurm/job_submit.lua"
+    before = site.cluster.root("cat", file).stdout
+    site.cluster.put(script, file)
     try:
         for plugins, texts in (("lua,python", ["of lua", "of a handler"]), ("python,lua", ["of lua"])):
             site.cluster.put(CONF_LINES.format(plugins=plugins), CONF)
@@ -232,6 +234,7 @@ def test_texts_beside_slurms_lua(site: Site) -> None:
             said = site.said("sbatch", "--hold", "--wrap=true").splitlines()
             assert said[1:] == [f"sbatch: {text}" for text in texts]
     finally:
+        site.cluster.put(before, file)
         site.cluster.put(CONF_LINES.format(plugins="python"), CONF)
         site.cluster.restart("slurmctld")
 

@@ -219,7 +219,7 @@ ELSEWHERE = """
 rm -rf /opt/conf
 cp -a /etc/slurm /opt/conf
 sed -i 's|/etc/slurm/local.conf|/opt/conf/local.conf|' /opt/conf/slurm.conf
-mv /etc/slurm/slurm.conf /etc/slurm/moved.conf
+echo StateSaveLocation=/var/spool/elsewhere >>/etc/slurm/slurm.conf
 pid=$(cat /run/slurmctld.pid)
 kill $pid
 while kill -0 $pid 2> /dev/null; do sleep 0.1; done
@@ -246,5 +246,5 @@ def test_another_slurm_conf(site: Cluster) -> None:
         site.wait(submitted, what="slurmctld")
         of(site, int(output.split(";")[0]), 1)
     finally:
-        site.shell("mv /etc/slurm/moved.conf /etc/slurm/slurm.conf")
+        site.shell("sed -i /elsewhere/d /etc/slurm/slurm.conf")
         site.restart()
